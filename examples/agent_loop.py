@@ -1,4 +1,4 @@
-"""The sandbox inside an agent loop that knows nothing of planbook: a chat with code, whose code can harm nothing.
+"""The sandbox in an agent loop that uses nothing else of planbook: a chat whose code can do no harm.
 
 OPENAI_API_KEY=... python examples/agent_loop.py MODEL "Which fruits start with p?"
 """
@@ -36,7 +36,7 @@ answer(text: str): """
 
 
 def loop(model: str, question: str, turns: int = 5) -> str:
-    """Let the model write code, run it, and show it what came of that, until it answers."""
+    """Let the model write code, run it, and show the model the result, until it answers."""
     client = OpenAI()
     chat = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}]
     limits = Limits(wall_seconds=5, memory_mb=128)

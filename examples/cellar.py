@@ -13,7 +13,7 @@ class Cellar(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options=None):
-        """List all tasks. What --split, --types and --task leave out is left out for us."""
+        """List all tasks; planbook applies --split, --types and --task."""
         return [cls.task_of(seed, "train" if seed < 6 else "test") for seed in range(10)]
 
     @classmethod
@@ -25,7 +25,7 @@ class Cellar(Environment):
         )
 
     def begin(self, task: Task) -> Observation:
-        """Set a task up. All chance follows from its seed."""
+        """Set up a task. Its seed determines everything random."""
         dice = random.Random(task.seed)
         self.bottles = {wine: dice.randrange(1, 5) for wine in ("riesling", "merlot")}
         self.room, self.carried = 0, "nothing"

@@ -1,4 +1,4 @@
-"""Two environments of Gymnasium as environments of planbook: an adapter, and what is particular to each."""
+"""Two Gymnasium environments for planbook: a common adapter, and the details of each."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -33,7 +33,7 @@ class Gymnasium(Environment):
         ]
 
     def begin(self, task: Task) -> Observation:
-        """Reset with the task's seed, which all chance follows from."""
+        """Reset with the task's seed, which determines everything random."""
         self.reward = 0.0
         state, _ = self.gym.reset(seed=task.seed)
         return Observation(self.words(state))

@@ -1,4 +1,4 @@
-"""A model class of one's own: Ollama's chat API, which is not OpenAI's, with counts of tokens and an error of its own.
+"""A custom model class: Ollama's chat API, which is not OpenAI's, with token counts and errors.
 
 python examples/own_model.py llama3.2 http://localhost:11434
 """

@@ -17,7 +17,7 @@ PROMPTS = Prompts.of(
 class RefineOptions(Options):
     """Options are fields; --planner-option times=2 sets one."""
 
-    times: int = Field(default=1, ge=0, description="How often a plan is looked at again before it is run.")
+    times: int = Field(default=1, ge=0, description="How often a plan is revised before it is run.")
 
 
 class Draft(Payload):
@@ -47,7 +47,7 @@ class Drafts(Figures):
         return cls(drafts=len(drafts), mean_lines=sum(d.lines for d in drafts) / len(drafts)) if drafts else None
 
     def tell(self) -> Iterable[str]:
-        yield f"Looked at again: {self.drafts} drafts of {self.mean_lines:.1f} lines."
+        yield f"Revised: {self.drafts} drafts of {self.mean_lines:.1f} lines."
 
 
 def refine(episode: Episode, options: RefineOptions) -> None:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from planbook.manuals.library import (
         DEMONSTRATIONS_FOLDER,
         SHIPPED,
-        Demonstrating,
+        DemonstratingMemory,
         ProcedureLibrary,
-        demonstrated,
+        existing_demonstrations,
         module_procedures,
     )
     from planbook.manuals.manual import Manual, Section
@@ -49,7 +49,7 @@ __all__ = [
     "BadManual",
     "BadStart",
     "Coverage",
-    "Demonstrating",
+    "DemonstratingMemory",
     "Manual",
     "ManualsError",
     "ProcedureLibrary",
@@ -57,8 +57,8 @@ __all__ = [
     "Start",
     "TooLong",
     "coverage_table",
-    "demonstrated",
     "excerpt",
+    "existing_demonstrations",
     "formulate",
     "goals_of",
     "measure_coverage",

@@ -6,7 +6,7 @@ is for. The report states the grounds:
 - *named*: the scope names the type itself, ``pick_two_obj``, ``pick-two-obj`` or ``pick two obj``.
 - *likely*: it names no type, but uses some of the type's words, before its colon if there is one. A type's words are
   those of its name and those that most of its sample goals share; its own words are those that no other type has. The
-  scope must use an own word. For a type without own words (those of ``pick_and_place`` all belong to others, too), it
+  scope must use one of these. For a type without any (the words of ``pick_and_place`` all belong to others, too), it
   must use any of its words and no other type's own word.
 
 *Likely* is a guess, shown with the words on which it is based. Types without a rule of either kind are missing.
@@ -29,7 +29,7 @@ COMMON_WORDS = frozenset(
 )
 """Words that say little about a task."""
 SHARED = 0.6
-"""Minimum share of a type's sample goals that have a word of the type."""
+"""A word counts as a type's if at least this share of its sample goals have it."""
 
 
 class CoveredType(BaseModel):
@@ -149,14 +149,14 @@ def coverage_table(coverage: Coverage) -> str:
     widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
     rows = [heading, ("-" * widths[0], "-" * widths[1], "-" * widths[2]), *rows]
     lines = [f"| {' | '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))} |" for row in rows]
-    dangling = (f"{id} (names {', '.join(unknown)})" for id, unknown in coverage.dangling.items())
+    dangling = (f"{id} (cites {', '.join(unknown)})" for id, unknown in coverage.dangling.items())
     return "\n".join(
         [
             *lines,
             "",
             f"Without a success process: {', '.join(coverage.missing) or 'no task type'}.",
             f"Never cited by a planner: {', '.join(coverage.never_cited) or 'no rule'}.",
-            f"Naming rules that are not there: {', '.join(dangling) or 'no rule'}.",
+            f"Citing rules that do not exist: {', '.join(dangling) or 'no rule'}.",
         ]
     )
 

@@ -1,7 +1,7 @@
 """The exceptions of the manuals package.
 
 ManualsError
-├── BadStart      unknown starting knowledge, or an unusable folder of it
+├── BadStart      starting knowledge that is unknown or unusable
 ├── BadManual     a manual that cannot be written or read
 ├── BadKnowledge  a library's files that cannot be read, or knowledge that cannot be written
 └── TooLong       a manual that is longer than its reader accepts, whatever is left out of it
@@ -13,7 +13,7 @@ class ManualsError(Exception):
 
 
 class BadStart(ManualsError):
-    """Unknown starting knowledge, or an unusable folder of it; the message lists the known starts."""
+    """Starting knowledge that is unknown or unusable; the message says which and why."""
 
 
 class BadManual(ManualsError):

@@ -1,8 +1,8 @@
 """The formulator (AutoManual, section 3.4): turn rules into a manual that is read from beginning to end.
 
 In the paper the formulator types every rule again, including its code, and can change or forget parts of it. Ours
-returns only structure and prose, and names rules by id; ``planbook.manuals.markdown`` inserts the rules. So their text
-and code stay unchanged, and none is missing.
+returns only structure and prose, and names rules by id; ``planbook.manuals.markdown`` inserts the rules. Thus their
+text and code stay unchanged, and none is missing.
 """
 
 import re
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from planbook.envs import Environment
 from planbook.manuals.errors import BadManual
-from planbook.manuals.manual import Manual, Piece, Section, error_message, heading_level, misplaced, pieces
+from planbook.manuals.manual import Manual, Piece, Section, error_message, heading_level, pieces, placement_faults
 from planbook.manuals.markdown import render_rule
 from planbook.planner import PROMPTS as PLANNER_PROMPTS
 from planbook.planner import Message, Prompts, Scope, action_docs, estimate_tokens
@@ -54,7 +54,7 @@ def _unwrapped(text: str) -> str:
 
 
 def _parts(every: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Yield title and sections, each from its heading on. The last title counts: notes before it may have titles."""
+    """Yield the title part, then each section. The last title counts, since notes before it may have titles."""
     titles = [index for index, piece in enumerate(every) if _level(piece) == 1]
     part: list[Piece] = []
     for piece in every[titles[-1] if titles else len(every) :]:
@@ -116,7 +116,7 @@ def _faults(manual: Manual, ids: Collection[str]) -> Iterator[str]:
     for section in manual.sections:
         if not section.rule_ids:
             yield f"section {section.title!r} has no rule; end it with a line such as 'Rules: rule_1, rule_4'"
-    yield from misplaced(manual, ids)
+    yield from placement_faults(manual, ids)
 
 
 PROMPTS = Prompts(Path(__file__).parent / "templates")
@@ -157,7 +157,7 @@ def formulate(
 
 
 def prose_words(rules: str, tokens: int) -> int:
-    """Return the number of words of prose that fit into ``tokens`` with the rules, rounded down to tens."""
+    """Return how many words of prose fit beside the rules, in tens; at least ``FEWEST_WORDS``."""
     room = int((tokens - estimate_tokens(rules)) * WORDS_PER_TOKEN)
     return max(FEWEST_WORDS, room // 10 * 10)
 

@@ -1,7 +1,7 @@
 """A library: knowledge of an environment as a folder of files that people can read and edit, ``FOLDER/ENVIRONMENT/``.
 
     rules.json                  the rules, with their validation logs
-    manual.md                   the manual; if a person edits it, its text becomes that of the rules
+    manual.md                   the manual; its text overrides that of rules.json
     skills.json, reflections.json   by task type
     types.json                  the found task types
     example.md                  the start's example
@@ -62,7 +62,7 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
 def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
     """Write the knowledge of an environment to a folder; remove the files of empty parts and of other procedures.
 
-    Files are replaced as ``replace_files`` does it. A procedure that uses helper files is written with their code
+    Files are replaced by ``replace_files``. A procedure that uses helper files is written with their code
     included. Raises BadKnowledge, also if the manual's rules differ from the knowledge.
     """
     environment = knowledge.environment
@@ -191,7 +191,7 @@ def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
 def standalone(procedure: Procedure, kind: str = "") -> str:
     """Return the procedure's code with that of its helpers, under a header that needs no other file.
 
-    Raises BadKnowledge, also if it is not for the task type ``kind``.
+    Raises BadKnowledge if the code cannot stand alone, or is not for the task type ``kind``.
     """
     kind = kind or procedure.type
     code = _with_helpers(procedure) if procedure.helpers else procedure.code

@@ -1,8 +1,8 @@
-"""Libraries of procedures and demonstrations: the shipped one, and folders of the user's.
+"""Libraries of procedures and demonstrations: the shipped one, and the user's own folders.
 
 A library is a folder with one folder for each environment. Its ``procedures/`` holds the procedures, and ``helpers/``
-the plan code that several of them use. A file holds one procedure, ``def solve(agent, task)``, or is a module of
-several: its docstring has their common header lines, and each procedure is a function whose docstring adds its
+the plan code that several of them use. A file holds one procedure, ``def solve(agent, task)``, or is a module
+that has several: its docstring has their common header lines, and each procedure is a function whose docstring adds its
 ``type:``. A function for several types has one such line for each, with the summary of that type after a dash.
 
 A planning method shows demonstrations to its models: ``ENVIRONMENT/demonstrations/NAME.md`` for every task, or
@@ -75,7 +75,7 @@ def read_procedures(path: Path) -> list[Procedure]:
 
 
 def module_procedures(path: Path) -> list[Procedure]:
-    """Return the procedures of a module of several, each with its own complete code; [] for any other file."""
+    """Return the procedures of a module that has several, each with its own complete code; [] for any other file."""
     text = path.read_text(encoding="utf-8", errors="replace")
     tree = parse_python(text)
     if isinstance(tree, Fault):
@@ -162,7 +162,7 @@ DEMONSTRATIONS_FOLDER = "demonstrations"
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
-def demonstrated(environment: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
+def existing_demonstrations(environment: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
     """Return the names of demonstrations that exist for an environment, at least for some task types."""
     folders = [folder / environment / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
     return tuple(
@@ -172,7 +172,7 @@ def demonstrated(environment: str, names: Sequence[str], library: Path = SHIPPED
     )
 
 
-class Demonstrating:
+class DemonstratingMemory:
     """A memory that also recalls demonstrations; those of the library take precedence over shipped ones."""
 
     def __init__(self, memory: Memory, names: Sequence[str], library: Path = SHIPPED) -> None:

@@ -17,7 +17,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 
 
 class Piece(NamedTuple):
-    """A line, or a whole fence with both marks. ``number`` counts lines from 1; ``info`` is None for a line."""
+    """A line, or a whole fence with both its marks. ``number`` counts lines from 1; ``info`` is None for a line."""
 
     number: int
     lines: tuple[str, ...]
@@ -25,7 +25,7 @@ class Piece(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The piece without its last line end."""
+        """The piece without its last line ending."""
         return "\n".join(self.lines)
 
     @property
@@ -48,7 +48,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def fence_for(text: str) -> str:
-    """Return backticks that no run of backticks in the text can close, however its lines are broken."""
+    """Return a fence of backticks that is longer than any run of backticks in the text."""
     return "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 
@@ -86,7 +86,7 @@ def _title(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return the prose with normal line ends. Raises ValueError for text that would be parsed as something else."""
+    """Return the prose with Unix line endings. Raises ValueError for text that would be parsed as something else."""
     prose = re.sub("\r\n?", "\n", text).strip()
     for piece in pieces(prose):
         if piece.info is None and heading_level(piece.text) in (1, 2, 3):
@@ -99,7 +99,7 @@ def _prose(text: str) -> str:
 
 
 def _is_closed(prose: str) -> bool:
-    """Return True if a Markdown parser sees a heading after the prose; it may disagree with us on fences."""
+    """Return True if a Markdown parser sees a heading after the prose; its rules for fences differ from ours."""
     last = _READER.parse(f"{prose}\n\n### after\n")[-3:]
     return last[0].tag == "h3" and last[0].level == 0
 
@@ -134,7 +134,7 @@ class Manual(BaseModel):
         return tuple(id for section in self.sections for id in section.rule_ids)
 
 
-def misplaced(manual: Manual, ids: Iterable[str]) -> list[str]:
+def placement_faults(manual: Manual, ids: Iterable[str]) -> list[str]:
     """Return why the sections do not name each of these rules exactly once; empty if they do."""
     known, named = list(ids), Counter(manual.rule_ids)
     faults = {

@@ -32,8 +32,8 @@ from planbook.manuals.manual import (
     error_message,
     fence_for,
     heading_level,
-    misplaced,
     pieces,
+    placement_faults,
 )
 from planbook.planner import estimate_tokens
 from planbook.rules import Rule, RuleType, read_type, rule_number
@@ -66,7 +66,7 @@ def render(manual: Manual, rules: Iterable[Rule], left_out: LeftOut = WHOLE) -> 
     Parts that are left out are marked; such a view cannot be read back.
     """
     by_id = {rule.id: rule for rule in rules}
-    if faults := misplaced(manual, by_id):
+    if faults := placement_faults(manual, by_id):
         raise BadManual(f"the manual does not fit its rules: {'; '.join(faults)}")
     parts = [f"# {manual.title}", manual.overview]
     for section in manual.sections:
@@ -138,8 +138,8 @@ def _unix_lines(text: str) -> str:
 
 def _parts(text: str) -> Iterator[_Part]:
     every = list(pieces(text))
-    if gap := next(filter(_is_left_out, every), None):
-        raise ValueError(f"line {gap.number}: {LEFT_OUT}: this is a shortened view of a manual; take the whole one")
+    if gap := next(filter(_marks_gap, every), None):
+        raise ValueError(f"line {gap.number}: {LEFT_OUT}: this is a shortened view of a manual; use the full manual")
     heads = [n for n, piece in enumerate(every) if piece.info is None and heading_level(piece.text) in (1, 2, 3)]
     first = heads[0] if heads else len(every)
     if not heads or heading_level(every[first].text) != 1 or _prose(every[:first]):
@@ -151,7 +151,7 @@ def _parts(text: str) -> Iterator[_Part]:
         yield _Part(every[head].number, level, line[level:].strip(), every[head + 1 : following])
 
 
-def _is_left_out(piece: Piece) -> bool:
+def _marks_gap(piece: Piece) -> bool:
     return piece.info is None and not heading_level(piece.text) and piece.text.rstrip().endswith(LEFT_OUT)
 
 
@@ -166,7 +166,7 @@ def _read(parts: Sequence[_Part]) -> tuple[Manual, tuple[Rule, ...]]:
             continue
         rule = _rule(part)
         if not sections or rule.id in rules:
-            raise ValueError(f"line {part.line}: {rule.id} stands {'twice' if sections else 'before any section'}")
+            raise ValueError(f"line {part.line}: {rule.id} occurs {'twice' if sections else 'before any section'}")
         rules[rule.id] = rule
         last = sections[-1]
         sections[-1] = last.model_copy(update={"rule_ids": (*last.rule_ids, rule.id)})
@@ -195,7 +195,7 @@ def _rule(part: _Part) -> Rule:
 
 
 def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
-    """Return the pieces of a rule's body by mark: its content by "", ``Builds on`` and ``Example:``."""
+    """Return the pieces of a rule's body by the keyword that begins them; "" has its content."""
     groups: dict[str, list[Piece]] = {"": [], BUILDS_ON: [], EXAMPLE: []}
     current = ""
     for piece in body:
@@ -267,13 +267,13 @@ def within(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Map
         if tokens is None or length <= tokens:
             return text
     raise TooLong(
-        f"without any example and introduction the manual still has about {length} tokens, and {tokens} are allowed: "
+        f"without examples and introductions the manual still has about {length} tokens, and {tokens} are allowed: "
         "allow more, or select the rules that a task needs"
     )
 
 
 def excerpt(text: str, rules: Sequence[Rule]) -> str:
-    """Return the manual with only these of its rules, which may be shortened themselves. Raises BadManual."""
+    """Return the manual with only the given rules, whose texts may be shortened. Raises BadManual."""
     manual, _ = parse(text)
     ids = {rule.id for rule in rules}
     sections = [

@@ -23,9 +23,9 @@ USUAL_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "miniwob": {"": ("search-engine", "click-menu", "enter-date", "social-media-some"), "feedback": ("search-engine",)},
     "toy": {"": ("fetch",)},
 }
-"""Starts of AutoManual's experiments (sections 4 and D), by environment and split; "" stands for other splits."""
+"""Starts of AutoManual's experiments (section 4, appendix D), by environment and split; "" stands for other splits."""
 NOT_BUILT_ON: Mapping[str, tuple[str, ...]] = {"miniwob": ("email-inbox-nl-turk", "email-inbox-forward-nl-turk")}
-"""Task types, by environment, that resemble others: they are tested, but not used for building (section D)."""
+"""Task types, by environment, that resemble others: used for tests, but not for building (appendix D)."""
 
 _RULES = TypeAdapter(tuple[Rule, ...])
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
@@ -52,7 +52,7 @@ def usual_starts(environment_name: str, split: str = "") -> tuple[str, ...]:
 
 
 def types_to_build_on(environment_name: str, types: Sequence[str]) -> tuple[str, ...]:
-    """Return the types to use for building: of the 9 of MiniWoB++ with feedback, 7."""
+    """Return the types to use for building: all but those in ``NOT_BUILT_ON``."""
     return tuple(kind for kind in types if kind not in NOT_BUILT_ON.get(environment_name, ()))
 
 

@@ -1,8 +1,8 @@
 """planbook: agents that plan in Python and learn a manual.
 
-Public and stable are the functions ``run``, ``build`` and ``test``, which do what the commands do, and ``PlayedRun``,
-which they return. The engine is in the packages ``sandbox``, ``envs``, ``planner``, ``rules`` and ``manuals``, whose
-folders stand beside this one in the repository; each lists its public names in ``__all__``.
+The stable public interface is the functions ``run``, ``build`` and ``test``, which do what the commands do, and
+``PlayedRun``, which they return. The engine is in the packages ``sandbox``, ``envs``, ``planner``, ``rules`` and
+``manuals``, whose folders are beside this one in the repository; each lists its public names in ``__all__``.
 
 This package puts the parts together.
 

@@ -61,7 +61,7 @@ class PlayedRun:
 
     @property
     def tasks(self) -> int:
-        """Number of tasks, those that were not played included."""
+        """Number of tasks, including those that were not played."""
         return self.results.summary().tasks
 
     @property
@@ -111,8 +111,8 @@ def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
 
     Every option of the command is a keyword argument, named like the field of ``planbook.settings.Settings``:
 
-    - ``env``: a name, FILE.py:Class, an Environment class, or an instance, whose options are used. Each episode has an
-      instance of its own. A class that is not in a file is recorded as ``object:NAME``; such a run can only be resumed
+    - ``env``: a name, FILE.py:Class, an Environment class, or an instance, whose options are used. Each episode has its
+      own instance. A class that is not in a file is recorded as ``object:NAME``; such a run can only be resumed
       by passing the class again, and its episodes are played in threads.
     - ``planner``: by default "procedures"; ``planner_options`` and ``env_options`` are mappings.
     - ``split`` ("valid_unseen:20"), ``types``, ``seeds`` ("0-9", or numbers), ``tasks`` (ids), ``repeats``.
@@ -215,7 +215,7 @@ def _signature(*without_groups: str) -> inspect.Signature:
     """Return the signature that help shows: settings as keyword arguments, without those of some groups."""
     defaults = {"env": "", "planner": "", "model": None}
     for name, field in Settings.model_fields.items():
-        if (how := option_of(name, field)) and how.group not in without_groups:
+        if (option := option_of(name, field)) and option.group not in without_groups:
             defaults[name] = field.get_default(call_default_factory=True)
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [

@@ -10,11 +10,11 @@ from planbook.options import JSON, PLAN_FILE, PRICES, RUN_FOLDER, TABLE, Command
 from planbook.settings import Settings, split_names
 from planbook.terminal.printing import answer
 
-WHAT = ("Environment", "Tasks", "Episodes")
-PLAY = (*WHAT, "Library", "Planning", "Models", "Spending", "Running")
+SELECTION = ("Environment", "Tasks", "Episodes")
+PLAYING = (*SELECTION, "Library", "Planning", "Models", "Spending", "Running")
 
 
-ELSEWHERE = {
+IMPORTED_ON_DEMAND = {
     "bench": "commands.inspection:bench",
     "envs": "commands.inspection:envs",
     "planners": "commands.inspection:planners",
@@ -37,15 +37,15 @@ ELSEWHERE = {
 
 
 class CommandGroup(click.Group):
-    """Holds the commands, and loads those of ``ELSEWHERE`` on demand."""
+    """Holds the commands, and loads those of ``IMPORTED_ON_DEMAND`` on demand."""
 
     command_class = Command
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, or None."""
-        if cmd_name not in ELSEWHERE:
+        if cmd_name not in IMPORTED_ON_DEMAND:
             return super().get_command(ctx, cmd_name)
-        module, _, name = ELSEWHERE[cmd_name].partition(":")
+        module, _, name = IMPORTED_ON_DEMAND[cmd_name].partition(":")
         command: click.Command = getattr(import_module(f"planbook.{module}"), name)
         return command
 
@@ -65,7 +65,7 @@ def demo(settings: Settings, as_json: bool) -> int:
 
 
 @commands.command()
-@options(*PLAY, "Resuming", planner="procedures")
+@options(*PLAYING, "Resuming", planner="procedures")
 @TABLE
 @JSON
 def run(settings: Settings, table: bool, as_json: bool) -> int:
@@ -98,7 +98,7 @@ def join(run: Path, settings: Settings, as_json: bool) -> int:
 
 @commands.command()
 @options(
-    *WHAT,
+    *SELECTION,
     "library",
     "rule_tokens",
     "Learning",
@@ -133,7 +133,7 @@ def formulate(run: Path, tokens: int | None, settings: Settings, as_json: bool) 
 
 
 @commands.command()
-@options(*PLAY)
+@options(*PLAYING)
 @TABLE
 @JSON
 def test(settings: Settings, table: bool, as_json: bool) -> int:
@@ -147,7 +147,7 @@ def test(settings: Settings, table: bool, as_json: bool) -> int:
 @commands.command()
 @click.argument("library", metavar="RUN", type=RUN_FOLDER)
 @click.option("--parts", default="", metavar="NAME,...", help="Leave out only these: rule_3, skill:TYPE.")
-@options(*WHAT, "after", "rule_tokens", "Planning", "Models", "Spending", "Running")
+@options(*SELECTION, "after", "rule_tokens", "Planning", "Models", "Spending", "Running")
 @JSON
 def effect(library: Path, parts: str, settings: Settings, as_json: bool) -> int:
     """Measure what each rule and skill of a building run RUN is worth, by playing test tasks without it.
@@ -173,7 +173,7 @@ def cost_command(run: Path, prices: Path | None, as_json: bool) -> int:
 
 @commands.command()
 @click.argument("recorded", required=False, type=RUN_FOLDER, metavar="[RUN]")
-@options(*WHAT, "Library", "Running")
+@options(*SELECTION, "Library", "Running")
 @JSON
 def replay(recorded: Path | None, settings: Settings, as_json: bool) -> int:
     """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""
@@ -206,7 +206,7 @@ def check(plan: Path, settings: Settings, as_json: bool) -> int:
 
 @commands.command(name="exec")
 @click.argument("plan", type=PLAN_FILE)
-@options(*WHAT, "Running")
+@options(*SELECTION, "Running")
 @click.option("--strict", is_flag=True, help="Exit with 1 unless every task was solved.")
 @JSON
 def execute(plan: Path, settings: Settings, strict: bool, as_json: bool) -> int:

@@ -52,15 +52,15 @@ class Option:
     on_resume: bool = False
 
 
-def option(default: Any, text: str, how: Option, **constraints: Any) -> Any:
+def option(default: Any, text: str, details: Option, **constraints: Any) -> Any:
     """Return a model field that is a command-line option; ``text`` is its help."""
     field: FieldInfo = Field(default=default, description=text, **constraints)
-    field.metadata.append(how)
+    field.metadata.append(details)
     return field
 
 
 def option_of(name: str, field: FieldInfo) -> Option | None:
-    """Return the option of a field, with its flag; None if the field is no option."""
+    """Return the option of a field, with its flag; None if the field is not an option."""
     how = next((item for item in field.metadata if isinstance(item, Option)), None)
     return how and Option(**{**vars(how), "flag": how.flag or f"--{name.replace('_', '-')}"})
 
@@ -90,7 +90,7 @@ def pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[st
 def validate(model: type[Validated], values: Mapping[str, Any], flag: str = "") -> Validated:
     """Return the values as an instance of the model. Raises BadArgument, which lists every fault.
 
-    ``flag`` is the option that takes the values as NAME=VALUE; without it, each field is an option of its own.
+    ``flag`` is the option that takes the values as NAME=VALUE; without it, each field is its own option.
     """
     try:
         return model.model_validate(values)

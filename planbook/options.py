@@ -52,15 +52,15 @@ class Command(click.Command):
 
 
 def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
-    """Add the options of the named groups and fields, and pass the ones that are given on as ``settings``.
+    """Add the options of the named groups and fields, and pass those that the user gave as ``settings``.
 
-    ``planner`` is the default of the command.
+    ``planner`` is the command's default planning method.
     """
     fields = [
-        (field_name, field, how)
+        (field_name, field, option)
         for name in names
         for field_name, field in Settings.model_fields.items()
-        if (how := option_of(field_name, field)) and name in (how.group, field_name)
+        if (option := option_of(field_name, field)) and name in (option.group, field_name)
     ]
 
     def add(body: Body) -> Body:
@@ -72,8 +72,8 @@ def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
             return body(settings=Settings.of(**given), **values)
 
         command: Body = call_with_settings
-        for name, field, how in reversed(fields):
-            command = _option(name, field, how, planner)(command)
+        for name, field, option in reversed(fields):
+            command = _option(name, field, option, planner)(command)
         return command
 
     return add

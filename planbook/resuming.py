@@ -165,7 +165,7 @@ def prepare_fork(
     if builds and without:  # building shows all rules, whatever the task
         new |= {"library": str(folder.resolve()), "after": entry.index, "without": (*new["without"], RETRIEVAL)}
     if plan is not None:
-        before = "\n".join(call_of(step.action) for step in _standing_steps(episode, at) if step.observation.accepted)
+        before = "\n".join(call_of(step.action) for step in _kept_steps(episode, at) if step.observation.accepted)
         code = plan.model_copy(update={"before": before})
         new |= {"planner": "code", "planner_options": code.model_dump(mode="json")}
         change.append(f"--plan {plan.source}")
@@ -183,7 +183,7 @@ def prepare_fork(
     return repeat._replace(config=config.model_copy(update=new), tasks=tasks, forked=fork)
 
 
-def _standing_steps(episode: Trajectory, at: int) -> list[Step]:
+def _kept_steps(episode: Trajectory, at: int) -> list[Step]:
     """Return the steps of the current round, without undone ones, after ``at`` actions of an episode."""
     for played in episode.rounds:
         if at <= len(played.steps):

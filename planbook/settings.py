@@ -70,7 +70,7 @@ def _as_tuple(value: Any) -> Any:
 
 
 class Settings(Playing, Building, Invocation):
-    """The settings that a command or a caller gives; ``model_fields_set`` tells them from the defaults."""
+    """The settings that a command or a caller gives; ``model_fields_set`` names those that were given."""
 
     paper_actions: bool = option(
         False, "Only the actions of the papers; the same as -o paper_actions=true.", Option("Environment")

@@ -62,7 +62,7 @@ def in_words(cause: str) -> str:
 
 
 def outcome_of(ending: Ending) -> str:
-    """Return the outcome in a word or two; a task that was not judged is no failure."""
+    """Return the outcome in a word or two; a task that was not judged does not count as a failure."""
     return {NOT_JUDGED: UNJUDGED, TYPE_SOLVED: SKIPPED}.get(ending.cause) or in_words(ending.outcome.value)
 
 

@@ -1,6 +1,6 @@
 """The multi-turn tasks of the Berkeley Function Calling Leaderboard (BFCL v4): 800 tasks over 8 APIs.
 
-Install the package without its dependencies, write the file of tasks, and play them:
+Install the package without its dependencies, write the task file, and play it:
 
     python -m pip install --no-deps bfcl-eval mpmath
     python examples/tools/bfcl.py bfcl.json        # or: bfcl.json 20, for twenty of them
@@ -151,7 +151,7 @@ def ground_truth(task_id: str) -> list[tuple[dict[str, object], list[str]]]:
 
 
 def follow(state: Apis, turns: int) -> None:
-    """Do so many turns as the ground truth does, and ask for the request after them."""
+    """Do the first ``turns`` turns as the ground truth does, and ask for the next request."""
     for calls in state._entry["ground_truth"][:turns]:
         for call in calls:
             try:
@@ -176,7 +176,7 @@ def as_text(result: object) -> str:
 
 
 def request(entry: dict, number: int) -> str:
-    """Return what the user says in a turn; nothing but that there are more functions where these are added."""
+    """Return the user's message in a turn; in a turn that adds functions, it only announces them."""
     return "\n".join(message["content"] for message in entry["question"][number]) or MORE_FUNCTIONS
 
 
@@ -193,7 +193,7 @@ def entries() -> dict[str, dict]:
 
 
 def write_tasks(path: Path, count: int = 800) -> None:
-    """Write the file of tasks: all, or so many at equal distances."""
+    """Write the task file: all tasks, or ``count`` of them at equal distances."""
     tasks = [
         {
             "id": entry["id"],
@@ -207,7 +207,7 @@ def write_tasks(path: Path, count: int = 800) -> None:
 
 
 def write_turns(path: Path) -> None:
-    """Write a file of tasks that are single turns."""
+    """Write a task file of single turns."""
     conversations = [entry for id, entry in entries().items() if "_base_" in id]
     turns = ((each, n) for each in conversations for n, calls in enumerate(each["ground_truth"]) if calls)
     tasks = [

@@ -1,4 +1,4 @@
-"""An MCP server over stdio: text files and a table of them in SQLite, in a temporary folder of its own."""
+"""An MCP server over stdio: text files and a table of them in SQLite, in a temporary folder."""
 
 import sqlite3
 import tempfile

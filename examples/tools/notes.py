@@ -11,7 +11,7 @@ class Notes:
         for text in params.get("notes", []):
             self.add(text, [])
 
-    def add(self, text: str, tags: list[str] = []) -> int:  # noqa: B006 - each call gets a list of its own
+    def add(self, text: str, tags: list[str] = []) -> int:  # noqa: B006 - each call gets a new list
         """Add a note, and return its number."""
         number = len(self._notes) + 1
         tags.append("new")

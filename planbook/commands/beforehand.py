@@ -6,7 +6,7 @@ from planbook.config import FOUND, Config
 from planbook.console import ERRORS
 from planbook.envs import Task, UnknownEnvironment, known_environments, load_environment
 from planbook.errors import BadArgument
-from planbook.manuals import demonstrated
+from planbook.manuals import existing_demonstrations
 from planbook.papers import paper_settings
 from planbook.planner import METHODS, Memory, method
 
@@ -79,7 +79,7 @@ def warn_missing_demonstrations(config: Config) -> None:
 def missing_demonstrations(config: Config) -> str:
     """Return a line on the demonstrations that the environment lacks under the run's options; empty if none."""
     strategy, environment = method(config.planner), config.environment.name
-    available = demonstrated(environment, strategy.demonstrations, config.library_folder)
+    available = existing_demonstrations(environment, strategy.demonstrations, config.library_folder)
     wanted = strategy.options.model_validate(config.planner_options).wanted(strategy.demonstrations)
     missing = [name for name in wanted if name not in available and name not in strategy.stand_ins]
     if not missing:

@@ -172,7 +172,7 @@ def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: b
     config = test_config(settings.model_copy(update={"library": str(folder), "env": env}))
     known = known_parts(config)
     if unknown := sorted(set(parts) - set(known)):
-        raise errors.BadArgument(f"--parts {unknown[0]}: nothing of that name is known; there are {', '.join(known)}")
+        raise errors.BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known)}")
     if not settings.models and not settings.planner:
         models = ", ".join(dict.fromkeys(building.models.values())) if building else ""
         raise errors.BadArgument(

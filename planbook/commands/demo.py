@@ -67,12 +67,12 @@ class Demo:
         if settings is MINIWOB_TASKS and missing:
             self.screen.print(f"MiniWoB++ is left out: there is no {missing[0].name}. To add it: {missing[0].remedy}")
             return
-        self._add(*play(settings.config("procedures"), self._folder(settings, "procedures"), **self._how))
+        self._add(*play(settings.config("procedures"), self._folder(settings, "procedures"), **self._play_arguments))
 
     def play_planners(self) -> None:
         """Play the methods that ask a model; its replies are recorded."""
         for planner, settings in PLANNED.items():
-            self._add(*play(settings.config(planner), self._folder(settings, planner), **self._how))
+            self._add(*play(settings.config(planner), self._folder(settings, planner), **self._play_arguments))
 
     def learn(self) -> None:
         """Build rules from episodes, formulate the manual, and test what was learned on other scenes."""
@@ -86,7 +86,7 @@ class Demo:
         self.code = max(self.code, code)
         self.screen.print()
         tested = building.test_config(TESTING.model_copy(update={"library": str(built)}))
-        self._add(*play(tested, self._folder(TESTING, "test"), **self._how))
+        self._add(*play(tested, self._folder(TESTING, "test"), **self._play_arguments))
         if self.code not in STOPPED:
             self._show_next(built)
 
@@ -99,7 +99,7 @@ class Demo:
         self.screen.print(message, markup=False, soft_wrap=True)
 
     @property
-    def _how(self) -> dict[str, Any]:
+    def _play_arguments(self) -> dict[str, Any]:
         return {"hosting": self._hosting, "as_json": self._as_json, "store": self._store}
 
     def _folder(self, settings: Settings, name: str) -> Path:

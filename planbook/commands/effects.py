@@ -49,7 +49,7 @@ class Series:
 
 
 def remaining(budget: Budget, spent: Spent) -> Budget:
-    """Return the rest of a budget."""
+    """Return the unspent part of a budget."""
     limits = {name: getattr(budget, name) for name in ("calls", "tokens", "money", "actions", "seconds")}
     left = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items() if limit is not None}
     return budget.model_copy(update=left)

@@ -138,7 +138,7 @@ def verify(folder: Path, settings: Settings, as_json: bool) -> int:
 
 
 def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
-    """Play a skill on the tasks of its evidence, in a run of its own."""
+    """Play a skill on the tasks of its evidence, in its own run."""
     from planbook.export import read_evidence, verified_skill, verifying_config
 
     evidence = read_evidence(folder)
@@ -155,7 +155,7 @@ def file_format(requested: str | None, out: Path) -> str:
     fitting = ENDINGS.get(out.suffix.lower(), FORMS)
     if requested is not None and requested not in fitting:
         raise BadArgument(
-            f"--format {requested} does not fit the name {out.name}, which stands for {fitting[0]}; "
+            f"--format {requested} does not fit the name {out.name}, which means {fitting[0]}; "
             "leave out --format, or rename the file"
         )
     return requested or fitting[0]

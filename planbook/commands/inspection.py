@@ -21,7 +21,7 @@ from planbook.envs import (
     known_environments,
     load_environment,
 )
-from planbook.manuals import ProcedureLibrary, demonstrated
+from planbook.manuals import ProcedureLibrary, existing_demonstrations
 from planbook.option_values import option_facts, options_table
 from planbook.options import JSON, Command, options
 from planbook.papers import settings_of_papers
@@ -102,7 +102,7 @@ def _environment_table(environment: type[Environment], options: BaseModel | None
     procedures = ProcedureLibrary(environment).files
     types = environment.task_types(options)
     table.add_row("splits", ", ".join(environment.task_splits(options)))
-    names = ", ".join(types) or "those of its file of tasks (-o tasks=FILE)"
+    names = ", ".join(types) or "those of its task file (-o tasks=FILE)"
     table.add_row(counted(len(types), "task type") if types else "task types", names)
     table.add_row("actions", ", ".join(map(_call, environment.actions.values())))
     if environment.queries:
@@ -191,7 +191,7 @@ def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
 
 def _methods_table(methods: Mapping[str, Method]) -> Table:
     table = Table(title="planning methods", title_justify="left")
-    for column in ("name", "what it does", "whom it asks"):
+    for column in ("name", "what it does", "roles it asks"):
         table.add_column(column, no_wrap=column == "name")
     for name, strategy in methods.items():
         table.add_row(name, strategy.summary, _roles(strategy))
@@ -201,12 +201,12 @@ def _methods_table(methods: Mapping[str, Method]) -> Table:
 def _method_table(name: str, strategy: Method) -> Table:
     table = Table(title=name, title_justify="left", show_header=False)
     table.add_row("what it does", strategy.summary)
-    table.add_row("whom it asks", _roles(strategy))
+    table.add_row("roles it asks", _roles(strategy))
     return table
 
 
 def _demonstrations_table(strategy: Method) -> Table:
-    table = Table(title="what it shows of the environments", title_justify="left")
+    table = Table(title="demonstrations by environment", title_justify="left")
     for column in ("environment", "demonstrations", "missing"):
         table.add_column(column)
     names = strategy.demonstrations
@@ -235,7 +235,9 @@ def _shipped_demonstrations(strategy: Method) -> dict[str, tuple[str, ...]]:
     """Return the demonstrations that ship, by environment; empty for a method that shows none."""
     names = strategy.demonstrations
     return (
-        {environment: demonstrated(environment, names) for environment in sorted(known_environments())} if names else {}
+        {environment: existing_demonstrations(environment, names) for environment in sorted(known_environments())}
+        if names
+        else {}
     )
 
 

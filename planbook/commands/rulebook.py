@@ -27,7 +27,7 @@ def _group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
         raise BadArgument(f"this run keeps rules by task type; name one with --group: {', '.join(sorted(states))}")
     chosen = name or next(iter(states), EVERYTHING)
     if chosen not in states:
-        raise BadArgument(f"--group {chosen}: there are {', '.join(sorted(states))}")
+        raise BadArgument(f"--group {chosen}: no such group; there are {', '.join(sorted(states))}")
     return chosen, states[chosen]
 
 

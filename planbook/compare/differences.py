@@ -52,7 +52,7 @@ class Compared(BaseModel):
 
 
 class TestedDifference(Compared):
-    """A difference with the p of a test; None if there is no test."""
+    """A difference with the corrected p value of its test; None if there is none."""
 
     p_corrected: float | None
 
@@ -66,7 +66,7 @@ class SolvedDifference(TestedDifference):
     """Second minus first over some pairs; shares are fractions of all of them.
 
     ``p`` is that of ``test``. The pairs of repeats of a task are not independent, so tasks are drawn and swapped as a
-    whole. ``p_corrected`` is corrected after Holm if there are several tests.
+    whole. ``p_corrected`` is corrected by Holm's method if there are several tests.
     """
 
     tasks: int
@@ -87,7 +87,7 @@ class SolvedDifference(TestedDifference):
 
     @property
     def more(self) -> int:
-        """The number of pairs that the second run solved beyond the first."""
+        """How many more pairs the second run solved than the first."""
         return self.second - self.first
 
 
@@ -95,7 +95,7 @@ class MeasureDifference(TestedDifference):
     """Second minus first over pairs that were both played and measured.
 
     Interval and ``p`` come from one t test over tasks, each with the mean of its repeats, so they always agree.
-    ``p_corrected`` is corrected after Holm, the interval is not, so these may disagree. All are None for a single task,
+    ``p_corrected`` is corrected by Holm's method, the interval is not; they may disagree. All are None for one task,
     or if all tasks differ by exactly the same amount.
     """
 
@@ -120,7 +120,7 @@ Difference = TypeVar("Difference", SolvedDifference, MeasureDifference)
 
 
 class CostDifference(Compared):
-    """A cost for each solved task, over the same tasks: of the first run, of the second, and second minus first.
+    """A cost per solved task, over the same tasks: of the first run, of the second, and second minus first.
 
     The cost of unsolved tasks is included. None if nothing was solved, or if a price is unknown. Seconds have no
     bounds: drawing tasks does not show the variation of time between runs on a busy machine.
@@ -160,7 +160,7 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
 
 
 def corrected(differences: Mapping[Key, Difference]) -> dict[Key, Difference]:
-    """Return the differences with each p corrected after Holm; those that no test could find do not count."""
+    """Return the differences with each p corrected by Holm's method; those that cannot be tested do not count."""
     tested = {key: each.p for key, each in differences.items() if each.is_tested and each.p is not None}
     chances = dict(zip(tested, holm(list(tested.values())), strict=True))
     return {key: each.model_copy(update={"p_corrected": chances.get(key, each.p)}) for key, each in differences.items()}

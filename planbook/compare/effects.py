@@ -36,7 +36,7 @@ class PartEffect(Compared):
     high: float
     p: float
     p_corrected: float
-    """Corrected after Benjamini and Hochberg, over all parts that affect any task."""
+    """Corrected by the Benjamini-Hochberg method, over all parts that affect any task."""
 
     @property
     def is_significant(self) -> bool:
@@ -135,9 +135,9 @@ def effect_parts(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     if unused:
         yield f"Not measured, as no task's prompts have them: {', '.join(unused)}."
     yield (
-        "p: runs swapped within tasks, exact, against the runs that lack no part found to matter; corrected after "
-        f"Benjamini and Hochberg over {counted(len(effects) - len(unused), 'part')}. Of the parts named as more than "
-        f"noise, at most {FALSE_SHARE:.0%} are expected to be false positives."
+        "p: runs swapped within tasks, exact, against the runs that lack no part found to matter; corrected by the "
+        f"Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts named as more "
+        f"than noise, at most {FALSE_SHARE:.0%} are expected to be false positives."
     )
 
 

@@ -83,7 +83,7 @@ def paying_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Pay
     common = {name: _settings_without(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
     without = {common[name]: name for name, paying in reversed(costs.items()) if paying and not paying.has_learned}
     for name, paying in costs.items():
-        building = any(run.builds for run in groups[name])  # its tasks are others
+        building = any(run.builds for run in groups[name])  # its tasks differ
         beside = without.get(common[name], "") if len(common[name]) == 1 else ""
         if paying and paying.has_learned and not building and (other := costs.get(beside)):
             costs[name] = paying.compared_with(beside, other)

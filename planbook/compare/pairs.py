@@ -63,7 +63,7 @@ class RunComparison(Compared):
     """Building tasks that were left out on purpose."""
     overall: SolvedDifference
     played: SolvedDifference | None
-    """The difference over pairs of played episodes; None if that is all pairs, or none."""
+    """The difference over pairs of played episodes; None if all pairs were played, or none."""
     by_type: dict[str, SolvedDifference]
     measures: dict[str, MeasureDifference]
     """Differences by measure of the environment, over pairs of played episodes."""

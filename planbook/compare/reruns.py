@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.knowledge import learned_in
 from planbook.planner import Ending, JournalMismatch, Outcome, Step, call_of
-from planbook.replay import compared
+from planbook.replay import describe_mismatch
 from planbook.results.statistics import sign_flips
 from planbook.runs import Entry, Run, last_path, recorded_endings
 from planbook.store import RESTART
@@ -181,7 +181,7 @@ def _describe(scope: str, kind: str, number: int, then: Any, now: Any) -> tuple[
         part, what = ("reply", "the reply to") if then["prompt"] == now["prompt"] else ("prompt", "the prompt of")
         place = f"{what} question {number + 1} to the {now['role']} ({now['template']})"
         return place, *_excerpts(then[part], now[part])
-    comparison = compared(JournalMismatch(scope, kind, number, then, now))
+    comparison = describe_mismatch(JournalMismatch(scope, kind, number, then, now))
     place = f"{comparison.event} of {scope.lstrip('/')}" if scope else comparison.event
     return place, *_excerpts(comparison.expected, comparison.actual)
 

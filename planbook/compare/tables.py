@@ -28,14 +28,14 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
     yield from (f"Note: {warning}" for warning in compared.warnings)
     yield _success(compared, name)
     yield (
-        f"Test: {compared.overall.test}; p is corrected after Holm where there are several. Intervals (95 %): "
+        f"Test: {compared.overall.test}; p is corrected by Holm's method if there are several. Intervals (95 %): "
         f"{compared.overall.interval}; of costs, over tasks. A difference is more than noise if p is below "
         f"{NOISE}; an interval shows its size, is not corrected, and may disagree near that bound."
     )
     yield from _changes(compared, name)
     if compared.measures:
         yield _measures(compared.measures, name)
-        yield "Test: paired t over tasks; p is corrected after Holm, the intervals are not."
+        yield "Test: paired t over tasks; p is corrected by Holm's method, the intervals are not."
         yield f"{_noise(compared.measures)}."
     if compared.costs:
         yield _costs(compared, name)

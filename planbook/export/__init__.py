@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from planbook import lazily
 
 if TYPE_CHECKING:
-    from planbook.export.exporting import Counts, ExportChoice, Exported, chosen, export, facts_of, trajectory_of
+    from planbook.export.exporting import Counts, ExportChoice, Exported, export, facts_of, read_chosen, trajectory_of
     from planbook.export.files import BadEpisode, line_of, read_episodes
     from planbook.export.importing import import_files
     from planbook.export.skills import (
@@ -30,12 +30,12 @@ __all__ = [
     "ExportChoice",
     "Exported",
     "VerifiedSkill",
-    "chosen",
     "export",
     "export_skills",
     "facts_of",
     "import_files",
     "line_of",
+    "read_chosen",
     "read_episodes",
     "read_evidence",
     "skill_folders",

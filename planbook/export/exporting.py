@@ -11,7 +11,7 @@ from typing import BinaryIO
 from pydantic import BaseModel, ConfigDict
 
 from planbook.errors import BadArgument
-from planbook.export.files import BadEpisode, line_of, to_write, write_rows
+from planbook.export.files import BadEpisode, line_of, open_atomically, write_rows
 from planbook.planner import (
     NO_ANSWER,
     NOT_RUN,
@@ -87,7 +87,7 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
     """Write the episodes of runs, in their order. Raises BadArgument, BadRun."""
     check_types(folders, choice.types)
     counts = Counts()
-    with to_write(out) as file:
+    with open_atomically(out) as file:
         episodes = _choose(folders, choice, counts)
         try:
             if form == "parquet":
@@ -134,10 +134,10 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
 def _choose(folders: Sequence[Path], choice: ExportChoice, counts: Counts) -> Iterator[Trajectory]:
     for folder in folders:
         with closing(Run.open(folder)) as run:
-            yield from chosen(run, choice, counts)
+            yield from read_chosen(run, choice, counts)
 
 
-def chosen(run: Run, choice: ExportChoice, counts: Counts) -> Iterator[Trajectory]:
+def read_chosen(run: Run, choice: ExportChoice, counts: Counts) -> Iterator[Trajectory]:
     """Yield the chosen episodes of a run, and count the others by the reason for leaving them out.
 
     Episodes that were not played have only task and ending.

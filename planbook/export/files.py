@@ -26,8 +26,8 @@ from planbook.store import Event
 from planbook.writing import whole
 
 STANDARD_OUTPUT = Path("-")
-LONGEST = 64 * 1024 * 1024
-"""The limit of the bytes of an episode. One of 50 actions has some 100,000, with prompts."""
+MAX_EPISODE_BYTES = 64 * 1024 * 1024
+"""Maximum number of bytes of an episode. One of 50 actions has about 100,000, with prompts."""
 PARQUET_MAGIC = b"PAR1"
 """The first bytes of a Parquet file."""
 GROUP_CHARACTERS = 16_000_000
@@ -59,7 +59,7 @@ TRAJECTORY = "trajectory"
 
 
 class BadEpisode(ValueError):
-    """A line or row that is no episode in the schema; ``faults`` has all faults found, in words."""
+    """A line or row that is not an episode in the schema; ``faults`` describes all faults found."""
 
     def __init__(self, *faults: str) -> None:
         super().__init__("; ".join(faults))
@@ -119,7 +119,7 @@ def _schema_fault(line: bytes) -> str:
     if isinstance(schema, str) and schema.startswith(TRAJECTORY_SCHEMA.partition("/")[0]):
         other = json.dumps(schema)[:60]
         return f"schema: {other} is read by another version of planbook; this one reads {TRAJECTORY_SCHEMA}"
-    return f"schema: this is no episode as `planbook export` writes it; `schema` has to be {TRAJECTORY_SCHEMA}"
+    return f"schema: this is not an episode as `planbook export` writes it; `schema` has to be {TRAJECTORY_SCHEMA}"
 
 
 def _schema_of(line: bytes) -> Any:
@@ -131,7 +131,7 @@ def _schema_of(line: bytes) -> Any:
 
 
 @contextmanager
-def to_write(path: Path) -> Iterator[BinaryIO]:
+def open_atomically(path: Path) -> Iterator[BinaryIO]:
     """Open a file that appears only once it is complete; ``-`` is standard output. Raises BadArgument."""
     if path == STANDARD_OUTPUT:
         with TemporaryFile() as file:
@@ -179,16 +179,16 @@ def read_lines(path: Path) -> Iterator[Episode]:
 
 def _lines_of(file: BinaryIO) -> Iterator[bytes]:
     """Yield the lines; the rest of one that is too long is skipped, never kept in memory."""
-    while line := file.readline(LONGEST + 1):
+    while line := file.readline(MAX_EPISODE_BYTES + 1):
         part = line
-        while len(part) > LONGEST and not part.endswith(b"\n"):
-            part = file.readline(LONGEST + 1)
+        while len(part) > MAX_EPISODE_BYTES and not part.endswith(b"\n"):
+            part = file.readline(MAX_EPISODE_BYTES + 1)
         yield line
 
 
 def _parse_or_fault(line: str | bytes) -> Trajectory | BadEpisode:
-    if len(line) > LONGEST:
-        return BadEpisode(f"longer than {LONGEST:,} bytes, the limit of an episode")
+    if len(line) > MAX_EPISODE_BYTES:
+        return BadEpisode(f"longer than {MAX_EPISODE_BYTES:,} bytes, the limit of an episode")
     try:
         return parse_episode(line.strip())
     except (BadEpisode, UnicodeEncodeError) as bad:
@@ -238,14 +238,14 @@ def read_rows(path: Path) -> Iterator[Episode]:
         raise BadEpisode(f"this cannot be read as Parquet: {(str(error) or repr(error)).splitlines()[0]}") from error
 
 
-NO_ROW = f"this is no episode as `planbook export` writes it; it has no text in the column {TRAJECTORY}"
+NO_ROW = f"this is not an episode as `planbook export` writes it; it has no text in the column {TRAJECTORY}"
 
 
 def _check_size(metadata: Any) -> None:
     """Check that no group of rows unpacks to more bytes than its episodes may have. Raises BadEpisode."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        if group.total_byte_size > LONGEST * max(1, group.num_rows):
+        if group.total_byte_size > MAX_EPISODE_BYTES * max(1, group.num_rows):
             raise BadEpisode(f"row group {number}: {group.total_byte_size:,} bytes, more than its episodes may have")
 
 
@@ -284,7 +284,7 @@ def faults_of(trajectory: Trajectory) -> Iterator[str]:
     if not trajectory.rounds and ending.outcome.played:
         yield f"the outcome is {ending.outcome}, and there is no round"
     if invalid := sorted(scope for scope in {part.scope for part in parts} if not SCOPE.fullmatch(scope)):
-        yield f"{invalid[0][:60]!r} is no scope; one is written like round/0/plan/1"
+        yield f"{invalid[0][:60]!r} is not a scope; write one like round/0/plan/1"
     else:
         yield from _read_back(trajectory)
 

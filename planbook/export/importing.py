@@ -60,7 +60,7 @@ class _Files:
             if (first := self._places.setdefault(key, f"{path}, {place}")) != f"{path}, {place}":
                 self.faults.append(
                     f"{path}, {place}: {episode.task.id}, repeat {episode.repeat}, by {episode.run.planner} is already "
-                    f"in {first}; import each run into a folder of its own, or leave one of the two out"
+                    f"in {first}; import each run into its own folder, or leave one of the two out"
                 )
                 continue
             self.facts.append(episode.run.model_dump(mode="json"))

@@ -39,7 +39,7 @@ NEEDS_MATCHING = "its params are matched from goals (--types found), which a ski
 _FOLDERS = re.compile(r"(?<![\w/.])/(?:[^\s/'\":]+/)+")
 """Matches the folders in an absolute path."""
 _FILES = re.compile(r"[\w./-]+\.(?:py|ya?ml|json)\b")
-UNVERIFIED = "no verification of it is in the run"
+UNVERIFIED = "the run has no verification of it"
 
 
 class Proof(BaseModel):
@@ -225,7 +225,7 @@ on a task, in this folder:
 
     {play}
 
-`{MANUAL}` describes the environment with its actions, and has the rules that were learned of it. Read it to plan a
+`{MANUAL}` describes the environment with its actions, and has the rules learned about it. Read it to plan a
 task that the script does not solve.
 
 When it was verified, {verdict}. `{EVIDENCE}` lists them. To play them all again, in this folder:
@@ -321,7 +321,7 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
 
 
 def _env_in_folder(folder: Path, env: str) -> str:
-    """Return the name of an environment with the path of its file in the skill's folder, if it is there."""
+    """Return the name of an environment with the path of its file in the skill's folder, if that exists."""
     kind = "module:" if env.startswith("module:") else ""
     file, _, name = env.removeprefix(kind).partition(":")
     return f"{kind}{folder / file}{name and f':{name}'}" if (folder / file).is_file() else env

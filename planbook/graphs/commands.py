@@ -142,7 +142,7 @@ def _drawing_format(requested: str | None, out: Path | None) -> str:
     if not fitting or (requested and requested not in fitting):
         known = "; ".join(f"{name}: {', '.join(ENDINGS[name])}" for name in ([requested] if requested else ENDINGS))
         example = out.with_suffix(ENDINGS[requested or "svg"][0]).name
-        raise BadArgument(f"{out}: its ending is that of no drawing ({known}); name it {example}, say")
+        raise BadArgument(f"{out}: its ending is not that of a drawing ({known}); name it {example}, say")
     return fitting[0]
 
 
@@ -242,7 +242,7 @@ def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) 
         how = f"--env {file.name}"
     else:
         how = f"--env ENV --planner-option graph={file.name if ships else path}"
-    raise BadArgument(f"{file.name} plays an environment, a pass a step: `planbook run --planner agentkit {how}`")
+    raise BadArgument(f"{file.name} plays an environment, one pass per step: `planbook run --planner agentkit {how}`")
 
 
 def _database_with(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDatabase:

@@ -117,7 +117,7 @@ def config_of(file: GraphFile, text: str, arguments: GraphArguments) -> Config:
 
 
 def task_of(file: GraphFile) -> Task:
-    """Return the task that stands for the graph in its run."""
+    """Return the task that represents the graph in its run."""
     return Task(id=file.name, env=file.name, split="", type="graph", goal=file.about or file.name)
 
 
@@ -170,7 +170,7 @@ class _GraphPasses:
         how = f"with the same command and --out {self.run.folder}"
         if isinstance(self.error, BudgetEnded):
             how += f" --budget {self.error.larger}"
-        return f"Ask that node again {how}" if isinstance(self.error, UnusableReply) else f"Go on {how}"
+        return f"Ask that node again {how}" if isinstance(self.error, UnusableReply) else f"Continue {how}"
 
     def _exit(self) -> tuple[int, str]:
         """Return the exit code, and why the passes stopped early."""
@@ -182,7 +182,7 @@ class _GraphPasses:
         if isinstance(error, UnusableReply):
             return errors.BROKEN, f"Pass {self.result.passes + 1} failed: {error}"
         if isinstance(error, JournalMismatch):
-            mismatch = f"what {self.run.folder} holds does not fit any more: {error.scope} differs"
+            mismatch = f"what {self.run.folder} holds no longer fits: {error.scope} differs"
             raise BadRun(f"{mismatch}; a hook has changed, or is not deterministic. Name another folder") from error
         if isinstance(error, ModelError):
             message = f"{error}. Then resume with the same command and --out {self.run.folder}"
@@ -252,7 +252,7 @@ def _figures(spent: Spent) -> dict[str, JsonValue]:
 def _node_line(body: Any, passes: int) -> str:
     """Return a node and its answer as text, from its event."""
     place = f"pass {body['number'] + 1}, layer {body['layer'] + 1}" if passes > 1 else f"layer {body['layer'] + 1}"
-    note = " (skipped: this stands)" if body["skipped"] else ""
+    note = " (skipped: this answer is kept)" if body["skipped"] else ""
     answer = harmless(value_text(body["answer"]))
     more = f"\n... {len(answer) - PRINTED_CHARS:,} characters more" if len(answer) > PRINTED_CHARS else ""
     return f"[{place}] {body['node']}{note}\n{indent(answer[:PRINTED_CHARS] + more, '    ')}"

@@ -21,7 +21,7 @@ from planbook.knowledge.state import (
     with_manual,
     without_single,
 )
-from planbook.manuals import Demonstrating, ProcedureLibrary, excerpt, read_knowledge, usual_starts
+from planbook.manuals import DemonstratingMemory, ProcedureLibrary, excerpt, read_knowledge, usual_starts
 from planbook.planner import Memory, Recall, method
 from planbook.rules import Knowledge, LearnedMemory, Rule, ablated, spare_code, tell_rules
 from planbook.runs import Run, is_run
@@ -62,14 +62,14 @@ def known_parts(config: Config) -> list[str]:
 def with_demonstrations(config: Config, memory: Memory) -> Memory:
     """Return the memory with the demonstrations that the run's method shows."""
     names = method(config.planner).demonstrations
-    return Demonstrating(memory, names, config.library_folder) if names else memory
+    return DemonstratingMemory(memory, names, config.library_folder) if names else memory
 
 
 def _library_memory(config: Config, folder: Path) -> Memory:
     if is_run(folder):
         return _run_memory(config, folder)
     if config.after is not None:
-        raise BadArgument(f"--after counts the tasks of a building run, and {folder} is none; name one with --library")
+        raise BadArgument(f"--after counts tasks of a building run, and {folder} is not one; name one with --library")
     if config.planner == PROCEDURES and config.types != FOUND:
         return _procedure_library(config, folder)
     knowledge = read_knowledge(folder, config.environment, config.environment_options)

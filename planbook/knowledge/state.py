@@ -50,7 +50,7 @@ def check_single(names: Iterable[str], known: Iterable[Knowledge]) -> None:
     """Raise BadArgument for a single rule or skill that does not exist."""
     existing = sorted({name for knowledge in known for name in single_parts(knowledge)})
     if unknown := sorted(name for name in set(names) - set(existing) if SINGLE.fullmatch(name)):
-        raise BadArgument(f"--without {unknown[0]}: nothing of that name is known; there are {', '.join(existing)}")
+        raise BadArgument(f"--without {unknown[0]}: there is no such rule or skill; known: {', '.join(existing)}")
 
 
 def single_parts(knowledge: Knowledge) -> list[str]:
@@ -204,7 +204,7 @@ def _join_examples(known: str, starting: str) -> str:
 
 
 def beginning_path(group: str) -> str:
-    """Return the scope in which the first knowledge of a group is recorded."""
+    """Return the scope in which the initial knowledge of a group is recorded."""
     return f"beginning/{group}"
 
 
@@ -218,7 +218,7 @@ def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
         check_environment(config, run)
         states = learned_in(run)
         if (state := states.get(group) or states.get(EVERYTHING)) is None:
-            raise BadArgument(f"{folder} knows nothing of {group}; it knows {', '.join(sorted(states))}")
+            raise BadArgument(f"{folder} knows nothing about {group}; it knows {', '.join(sorted(states))}")
         return state.knowledge, state.history.book
 
 

@@ -31,7 +31,7 @@ def show_cost(folder: Path, prices: Path | None, *, as_json: bool) -> BuildingCo
 def _table(cost: BuildingCost) -> Table:
     """Return a table of the steps, without those that changed nothing."""
     columns = ("building tasks", "model calls", "tokens", "actions", "money", "rules", "types with a procedure")
-    table = right_aligned(None, columns, title="what building had cost")
+    table = right_aligned(None, columns, title="cost of building so far")
     last = Reached(tasks=0)
     for step in cost.after:
         if step.model_copy(update={"tasks": last.tasks}) != last:
@@ -69,4 +69,4 @@ def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]
         yield f"{title}Never cited: {', '.join(coverage.never_cited)}."
     if coverage.dangling:
         named = sorted({id for ids in coverage.dangling.values() for id in ids})
-        yield f"{title}Named by rules, and not there any more: {', '.join(named)}."
+        yield f"{title}Cited by rules, but no longer existing: {', '.join(named)}."

@@ -15,7 +15,7 @@ from pydantic import JsonValue, ValidationError
 from planbook.config import Config, Given
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
-from planbook.export import BadEpisode, Counts, ExportChoice, chosen, line_of, read_episodes
+from planbook.export import BadEpisode, Counts, ExportChoice, line_of, read_chosen, read_episodes
 from planbook.manuals import types_to_build_on
 from planbook.planner import Ending, RunFacts, Trajectory, UnknownStrategy, method, rows_of
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
@@ -29,7 +29,7 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
     """Yield the episodes of a run or file that were played to their end. Raises BadArgument, BadRun."""
     if path.is_dir():
         with closing(Run.open(path)) as run:
-            episodes = chosen(run, ExportChoice(), Counts())
+            episodes = read_chosen(run, ExportChoice(), Counts())
             yield from (episode for episode in episodes if episode.ending.outcome not in UNPLAYED)
         return
     for place, episode in read_episodes(path):
@@ -120,7 +120,7 @@ def _read_all(sources: Sequence[Given]) -> Iterator[Trajectory]:
             _add(digest, trajectory)
             yield trajectory
         if digest.hexdigest() != source.sha256:
-            raise BadRun(f"{source.path} holds other episodes than when this building run began")
+            raise BadRun(f"{source.path} has other episodes than when this building run began")
 
 
 def _add(digest: Any, trajectory: Trajectory) -> None:

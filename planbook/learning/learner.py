@@ -59,11 +59,11 @@ class Learner:
     """Keeps the state of knowledge during a building run. Each step builds on the one before."""
 
     def __init__(self, run: Run, watch: Watch | None = None) -> None:
-        """Start with the first knowledge of the run; ``watch`` is called with each new event of learning."""
+        """Start with the initial knowledge of the run; ``watch`` is called with each new event of learning."""
         assert run.config.learning is not None
         self._run, self._config, self.learning = run, run.config, run.config.learning
         self._undone, self._watch = read_undone(run), watch
-        self._entries, self._finds = run.entries(), run.config.types == FOUND
+        self._entries, self._finds_types = run.entries(), run.config.types == FOUND
         groups = {group_of(self.learning, entry.task.type) for entry in self._entries}
         self._states = {group: self._beginning(group) for group in sorted(groups)}
 
@@ -94,7 +94,7 @@ class Learner:
         self._states[group] = with_undone(KnowledgeState.model_validate(recorded), group, self._undone)
 
     def _beginning(self, group: str) -> KnowledgeState:
-        """Return the first knowledge of a group. It is recorded, as the library that it comes from may change."""
+        """Return the initial knowledge of a group. It is recorded, as the library that it comes from may change."""
         path = beginning_path(group)
         scope = Scope(self._run.journal(path), path)
         recorded = scope.once("learnt", lambda: fresh_beginning(self._config, group).model_dump(mode="json"))
@@ -112,7 +112,7 @@ class Learner:
             scope.child("conclusion"), trajectory, config.environment, config.environment_options, always=always
         )
         knowledge = state.knowledge
-        if self._finds:
+        if self._finds_types:
             describes = "rules" not in config.without and not self.learning.libraries_only
             knowledge = find_type(scope, knowledge, trajectory, conclusion.code, describes=describes)
             trajectory = typed_episode(knowledge, trajectory)
@@ -141,7 +141,7 @@ class Learner:
         """Return the episodes of a type that have begun, up to the index ``last``."""
         entries = [entry for entry in self._entries if last is None or entry.index <= last]
         episodes = self._read_begun(entry for entry in entries if self._type(knowledge, entry.task) == kind)
-        return [typed_episode(knowledge, episode) for episode in episodes] if self._finds else episodes
+        return [typed_episode(knowledge, episode) for episode in episodes] if self._finds_types else episodes
 
     def _read_begun(self, entries: Iterable[Entry]) -> list[Trajectory]:
         """Return the episodes that have begun."""
@@ -149,7 +149,7 @@ class Learner:
         return [read_trajectory(path, rows) for path, rows in recorded if any(row.kind == "task" for row in rows)]
 
     def _type(self, knowledge: Knowledge, task: Task) -> str:
-        if not self._finds:
+        if not self._finds_types:
             return task.type
         return with_found_type(knowledge, task.model_copy(update=self._config.task_overrides(task))).type
 
@@ -162,7 +162,7 @@ class Learner:
         failure: str,
         worker: EpisodeWorker,
     ) -> KnowledgeState:
-        """Let the Builder learn from an episode, then the Consolidator if there are too many or new useless rules.
+        """Let the Builder learn from an episode, then consolidate if rules are too many or newly useless.
 
         ``failure`` describes how a procedure failed on another task.
         """
@@ -186,7 +186,7 @@ class Learner:
         return self._consolidate(scope, state, worker, settings) if must_consolidate else state
 
     def _settings(self, worker: EpisodeWorker, latest: Trajectory) -> BuilderSettings:
-        """Return the settings of rule building, with which checks of rules are tried on all episodes so far."""
+        """Return the settings of rule building, which tries rule checks, if used, on all episodes so far."""
         settings = builder_settings(self._config)
         if not self.learning.checks:
             return settings

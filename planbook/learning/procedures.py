@@ -166,8 +166,8 @@ class ProcedureWriter:
             return state
         results = self._verifier([episode.task for episode in played])(existing)
         failed = [result for result in results if not result.solved]
-        most_actions = None if failed else sum(result.actions for result in results)
-        return self._write(state, played, existing, failed, most_actions)[0]
+        max_actions = None if failed else sum(result.actions for result in results)
+        return self._write(state, played, existing, failed, max_actions)[0]
 
     def _write(
         self,
@@ -175,7 +175,7 @@ class ProcedureWriter:
         played: Sequence[Trajectory],
         existing: Procedure | None = None,
         failed: Sequence[Verification] = (),
-        most_actions: int | None = None,
+        max_actions: int | None = None,
     ) -> tuple[KnowledgeState, str]:
         config, kind = self.run.config, played[-1].task.type
         tasks = [episode.task for episode in played]
@@ -199,7 +199,7 @@ class ProcedureWriter:
             current=existing,
             failed=failed,
         )
-        better = most_actions is None or generalised.actions_on(len(tasks)) <= most_actions
+        better = max_actions is None or generalised.actions_on(len(tasks)) <= max_actions
         procedure = generalised.procedure if better else None
         return self._publish(state, procedure, repaired=bool(failed)), generalised.elsewhere
 

@@ -55,7 +55,7 @@ def _describe_run(ours: OurRow) -> str:
 
 
 def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> str:
-    """Return the title for a line of its own, since a table would wrap it at its width."""
+    """Return the title, for a separate line, since a table would wrap it at its width."""
     table = compared.table
     return f"{paper.paper}, {table.kind} {table.table}: {table.title} ({table.unit}){model and f', with {model}'}"
 

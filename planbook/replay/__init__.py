@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from planbook import lazily
 
 if TYPE_CHECKING:
-    from planbook.replay.comparing import IN_WORDS, Comparison, Sameness, compared, describe
+    from planbook.replay.comparing import IN_WORDS, Comparison, Sameness, describe, describe_mismatch
     from planbook.replay.replaying import replay_run
 else:
     __getattr__ = lazily(__name__)
 
-__all__ = ["IN_WORDS", "Comparison", "Sameness", "compared", "describe", "replay_run"]
+__all__ = ["IN_WORDS", "Comparison", "Sameness", "describe", "describe_mismatch", "replay_run"]

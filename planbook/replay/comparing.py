@@ -183,7 +183,7 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending
     try:
         play(*worker.episode(entry, path, Recording(recorded)))
     except JournalMismatch as mismatch:
-        return _with_ending(run, entry, path, worker, recorded, compared(mismatch))
+        return _with_ending(run, entry, path, worker, recorded, describe_mismatch(mismatch))
     except MissingRequirement:
         raise
     except EnvsError as error:
@@ -194,7 +194,7 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending
     return Comparison(sameness=Sameness.SAME)
 
 
-def compared(mismatch: JournalMismatch) -> Comparison:
+def describe_mismatch(mismatch: JournalMismatch) -> Comparison:
     """Describe a difference in words."""
     bodies = (mismatch.recorded, mismatch.actual)
     expected, actual = (describe(mismatch.kind, body) for body in bodies)

@@ -19,7 +19,7 @@ from planbook.workers import (
     check_reachable,
     in_threads,
     job_of,
-    open_places,
+    places_opener,
     sendable,
     workers_of,
 )
@@ -117,7 +117,7 @@ def _replay_in_processes(run: Run, on_comparison: OnComparison, hosting: Hosting
         return take(share, [(share.entries[0], missing)])
 
     jobs = min(hosting.jobs, len(entries))
-    with open_places(hosting.executor)(jobs) as places:
+    with places_opener(hosting.executor)(jobs) as places:
         check_reachable(run, places)
         workers = min(jobs, places.capacity)
         job = job_of(run, hosting, threads=-(-jobs // workers))

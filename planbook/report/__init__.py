@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from planbook import errors
 from planbook.console import ERRORS, console
 from planbook.report.episodes import episode_document, row, visible
-from planbook.report.page import rendered, script, script_hash, view, write_page
+from planbook.report.page import page_pieces, script, script_hash, view, write_page
 from planbook.report.sections import sections
 from planbook.results import RunResults, Summary, read_run
 from planbook.runs import Run
@@ -24,7 +24,7 @@ from planbook.spending import prices_from
 
 __all__ = [
     "episode_document",
-    "rendered",
+    "page_pieces",
     "report_runs",
     "row",
     "script",

@@ -42,7 +42,7 @@ def charts(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
         *_success(runs, first),
         *_endings(runs),
         *curves(runs, first),
-        *paying_curves(runs, first),
+        *token_curves(runs, first),
         *learning_curves(runs),
         *(building(runs[0]) if len(runs) == 1 else []),
     ]
@@ -111,7 +111,7 @@ def curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]:
         if len(run.order) >= MIN_EPISODES
     ]
     if any(0 < run.summary().solved < len(run.order) for run in runs) and series:
-        title = "Solved, of the episodes that had ended"
+        title = "Share of episodes solved so far"
         yield {"kind": "lines", "title": title, "form": "percent", "over": EPISODES, "series": series}
 
 
@@ -120,7 +120,7 @@ def _solved_so_far(run: RunResults) -> list[float]:
     return [round(count / number, 6) for number, count in enumerate(solved, 1)]
 
 
-def paying_curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]:
+def token_curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]:
     """Yield the tokens per solved task over the episodes, learning included, if something was learned."""
     costs = [(number, run, paying) for number, run in enumerate(runs, first) if (paying := run.paying())]
     if not any(paying.has_learned for _, _, paying in costs):

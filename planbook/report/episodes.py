@@ -219,7 +219,7 @@ class Packing:
         Return the numbers of their documents by episode, and a sentence if some episodes are missing.
         """
         numbers = dict[int, int]()
-        for episode in chosen(run, which):
+        for episode in selected_episodes(run, which):
             if which is None and self._documents.size + self._texts.size > PAGE_BYTES:
                 break
             numbers[episode.index] = self._add(episode_document(run, episode))
@@ -238,7 +238,7 @@ class Packing:
         yield from (("texts", chunk) for chunk in self._texts.chunks())
 
 
-def chosen(run: RunResults, which: str | None) -> Sequence[Result]:
+def selected_episodes(run: RunResults, which: str | None) -> Sequence[Result]:
     """Return the selected episodes that have begun, by default failed ones first. Raises BadArgument."""
     begun = [episode for episode in run.episodes.values() if episode.events]
     if which == "all":

@@ -20,7 +20,7 @@ HEADING_SHIFT, LOWEST_HEADING = 3, 6
 """Levels by which headings of a manual are lowered below those of the page, and the lowest level."""
 
 
-def learned(run: RunResults) -> Mapping[str, KnowledgeState]:
+def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
     """Return the final knowledge of a building run, by group of tasks; nothing for other runs."""
     return learned_in(run.run) if run.run.config.learning is not None else {}
 

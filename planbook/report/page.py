@@ -36,11 +36,11 @@ def write_page(runs: Sequence[RunResults], out: Path, which: str | None) -> None
     together = visible(list(side_by_side(runs))) if len(runs) > 1 else []
     title = f"{', '.join(run.name for run in runs)} · planbook report"
     with whole(out) as file:
-        for piece in rendered(views, title, "planbook report", together, packing.chunks()):
+        for piece in page_pieces(views, title, "planbook report", together, packing.chunks()):
             file.write(piece.encode("utf-8", "backslashreplace"))
 
 
-def rendered(
+def page_pieces(
     views: Sequence[View],
     title: str,
     over: str,

@@ -13,7 +13,7 @@ from planbook.report import blocks
 from planbook.report.blocks import Block, Line, bold, dollars, duration, moment, share, within
 from planbook.report.branches import branch_blocks
 from planbook.report.charts import charts, with_options
-from planbook.report.learned import learned, learned_blocks, learned_in_short
+from planbook.report.learned import final_states, learned_blocks, learned_in_short
 from planbook.report.trust import cost_blocks, money_per_solved, settings, trust_blocks
 from planbook.results import RunResults, matches_table, measure_lines, milestone_parts, results_table
 from planbook.wording import counted, in_words
@@ -26,31 +26,31 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
     """Return all sections of a run; for a ``live`` run, episodes that have not ended do not count."""
     ended = run.so_far() if live else run
     summary = ended.summary()
-    found = [
+    parts = [
         blocks.section("", "first", [facts(ended, run)], static=True),
         blocks.section("Results", "results", results(ended, anchor), static=True),
         blocks.section("", "drawn", [{"block": "charts", "charts": charts([ended], number)}]),
     ]
     if not live and (branches := list(branch_blocks(run.run))):
-        found.append(blocks.section("Branches", "branches", branches, static=True))
-    if states := learned(run):
-        found.append(blocks.section("What was learned", "learned", learned_blocks(run, anchor, states)))
+        parts.append(blocks.section("Branches", "branches", branches, static=True))
+    if states := final_states(run):
+        parts.append(blocks.section("What was learned", "learned", learned_blocks(run, anchor, states)))
     for name, figures in summary.methods.items():
-        found.append(blocks.section(f"Figures of the method: {name}", name, part_blocks(figures.tell())))
+        parts.append(blocks.section(f"Figures of the method: {name}", name, part_blocks(figures.tell())))
     if summary.matches is not None:
-        found.append(blocks.section("Goals and found types", "matches", part_blocks([matches_table(summary.matches)])))
+        parts.append(blocks.section("Goals and found types", "matches", part_blocks([matches_table(summary.matches)])))
     if summary.measures:
         lines = measure_lines(summary.measures)
-        found.append(blocks.section("What the environment measures", "measures", part_blocks(lines)))
+        parts.append(blocks.section("What the environment measures", "measures", part_blocks(lines)))
     if summary.milestones:
         milestones = milestone_parts(summary.milestones, summary.unlock_score)
-        found.append(blocks.section("Milestones", "milestones", part_blocks(milestones)))
-    found.append(blocks.section("Cost", "cost", cost_blocks(run, summary.solved)))
-    found.append(blocks.section("What the figures count", "trust", trust_blocks(ended, anchor)))
-    found.append(blocks.section("Settings", "asked-for", settings_blocks(run)))
-    for section in found:
+        parts.append(blocks.section("Milestones", "milestones", part_blocks(milestones)))
+    parts.append(blocks.section("Cost", "cost", cost_blocks(run, summary.solved)))
+    parts.append(blocks.section("What the figures count", "trust", trust_blocks(ended, anchor)))
+    parts.append(blocks.section("Settings", "asked-for", settings_blocks(run)))
+    for section in parts:
         section["id"] = f"{anchor}-{section['class']}"
-    return found
+    return parts
 
 
 def facts(ended: RunResults, run: RunResults) -> Block:
@@ -66,7 +66,7 @@ def facts(ended: RunResults, run: RunResults) -> Block:
     rows: list[tuple[str, Line, Line]] = [
         ("Result", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], note)
     ]
-    if states := learned(run):
+    if states := final_states(run):
         known, changes = learned_in_short(states)
         rows.append(("Learned", [bold(known)], changes))
     price = money_per_solved(cost, summary.solved)

@@ -2,7 +2,7 @@
 
 Some methods make no claim about the whole task: stored procedures, given code, AutoManual (it replans as long as it
 may), AgentKit (its steps run out), ProgPrompt and Code as Policies (a program that ended may have found that it can do
-nothing), random actions. In environments with an action that delivers the answer, that action is a claim of any method.
+nothing), random actions. If an action of the environment delivers the answer, it is a claim, for any method.
 """
 
 from collections import Counter

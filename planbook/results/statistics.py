@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 Z_95 = 1.959963984540054
 TERMS = 200
-"""Terms of a continued fraction, which converges long before."""
+"""Maximum number of terms of a continued fraction, which converges much earlier."""
 
 
 def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, float]:
@@ -61,14 +61,14 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
 
 
 def mcnemar(gained: int, lost: int) -> float:
-    """Return the p of McNemar's exact test: the chance of a split at least as uneven of the cases that differ."""
+    """Return the p value of McNemar's exact test: the chance of a split at least as uneven of the cases that differ."""
     differing = gained + lost
     tail = sum(comb(differing, count) for count in range(min(gained, lost) + 1))
     return min(1.0, 2 * tail / (1 << differing))
 
 
 def sign_flips(differences: Sequence[int]) -> float:
-    """Return the exact two-sided p of the sum of differences, under random swaps of the two sides of each task.
+    """Return the exact two-sided p value of the sum of differences, under random swaps of the two sides of each task.
 
     With one pair per task it is McNemar's exact test.
     """
@@ -113,7 +113,7 @@ def _beta_share(x: float, a: float, b: float) -> float:
 
 
 def holm(chances: Sequence[float]) -> list[float]:
-    """Return the p values of several tests, corrected after Holm: they bound the chance of any false positive."""
+    """Return the p values of several tests, corrected by Holm's method: they bound the chance of a false positive."""
     corrected, least = [0.0] * len(chances), 0.0
     for rank, place in enumerate(sorted(range(len(chances)), key=lambda place: chances[place])):
         least = max(least, min(1.0, (len(chances) - rank) * chances[place]))

@@ -73,7 +73,7 @@ def claim_folder(folder: Path) -> int:
         raise BadRun(f"{folder} is being played by another process; wait for it, or name another folder") from error
     except OSError as error:
         os.close(descriptor)
-        raise BadRun(f"{folder} cannot be locked: {error.strerror}; keep runs on a disk of this machine") from error
+        raise BadRun(f"{folder} cannot be locked: {error.strerror}; keep runs on a local disk") from error
     return descriptor
 
 
@@ -89,8 +89,8 @@ def is_claimed(folder: Path) -> bool:
     return False
 
 
-def _lock(descriptor: int, how: int) -> None:
-    fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+def _lock(descriptor: int, kind: int) -> None:
+    fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
 
 
 OnPath = Callable[[Path], Path]
@@ -268,7 +268,7 @@ class RunFile(BaseModel):
         except FileNotFoundError as error:
             raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of one") from error
         except ValidationError as error:
-            message = f"{folder / CONFIG_FILE} is not that of a run, or of a later planbook: {_first_fault(error)}"
+            message = f"{folder / CONFIG_FILE} is not that of a run, or is from a later planbook: {_first_fault(error)}"
             raise BadRun(message) from error
         except (OSError, UnicodeDecodeError) as error:
             raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error

@@ -31,8 +31,8 @@ MARKDOWN, JSON = "text/markdown", "application/json"
 INSTRUCTIONS = (
     "Write Python plans over the methods of `agent`, which the resource planbook://environment lists. `check_plan` "
     "finds faults without running anything; `run_plan` runs a plan. Names and effects last from plan to plan, until "
-    "`begin_task` begins anew. What comes back is what a plan prints and the value of its last line. A tool "
-    "named after a type of tasks runs verified code for it."
+    "`begin_task` starts over. The result is what a plan prints and the value of its last line. A tool "
+    "named after a task type runs verified code for it."
 )
 
 
@@ -48,13 +48,13 @@ class PlanTools:
         return await self._within(partial(self.session.check, code))
 
     async def run_plan(self, code: str) -> PlanAnswer:
-        """Run a plan: Python over the methods of `agent`. What it defines is there for the next plan."""
+        """Run a plan: Python over the methods of `agent`. Later plans can use what it defines."""
         return await self._within(partial(self.session.run, code))
 
     async def begin_task(self, task: str = "") -> str:
-        """Begin a task of planbook://tasks anew, by default the first, and return its goal and what can be observed.
+        """Begin a task of planbook://tasks anew, by default the first; return its goal and the first observation.
 
-        What plans defined is forgotten.
+        Names that earlier plans defined are forgotten.
         """
         return await self._within(partial(self.session.begin, task))
 
@@ -116,18 +116,18 @@ def params_like(examples: Sequence[Mapping[str, JsonValue]]) -> type[BaseModel]:
 
 
 def _annotation(values: Sequence[JsonValue]) -> Any:
-    """Return the annotation of all values; it does not restrict the items of objects."""
+    """Return one annotation that allows all values; it does not restrict the items of objects."""
     types: list[Any] = [kind for kind in dict.fromkeys(map(type, values)) if kind is not list]
     if lists := [value for value in values if isinstance(value, list)]:
         types.append(list[_annotation([item for value in lists for item in value])])  # type: ignore[misc]
-    return Union[tuple(types)] if types else Any  # noqa: UP007 - made of values
+    return Union[tuple(types)] if types else Any  # noqa: UP007 - built at run time
 
 
 def _describe(procedure: Procedure, tasks: Sequence[Task]) -> str:
     example = f", such as {json.dumps(tasks[0].params)} to {tasks[0].goal!r}" if tasks and tasks[0].params else ""
     return (
         f"{procedure.summary} Verified plan code for tasks of the type {procedure.type}; no model is asked. With "
-        f"`task` it begins that task anew; else it goes on from what is there, with `params`{example}. "
+        f"`task` it begins that task anew; else it continues from the current state, with `params`{example}. "
         "`solved` is the verdict on the task."
     )
 

@@ -47,7 +47,7 @@ class PlanAnswer(BaseModel):
     ended: str = ""
     """Reason why the task is over. After an answer plans may continue, but only the first answer counts."""
     solved: bool | None = None
-    """Verdict, if the task has ended or its procedure ran with its own params; None if not judged."""
+    """Verdict, if the task has ended or a procedure ran with the task's own params; None if not judged."""
 
 
 class SessionFailed(Exception):
@@ -86,7 +86,7 @@ class PlanSession:
         """
         task = self.tasks.get(task_id or next(iter(self.tasks)))
         if task is None:
-            raise SessionFailed(f"there is no task {task_id!r}; there are {', '.join([*self.tasks][:10])}")
+            raise SessionFailed(f"there is no task {task_id!r}; try one of {', '.join([*self.tasks][:10])}")
         self.end()
         self._ended, self._first = "", ()
         self._episode = Episode(task, self._environment, self._sandbox, MemoryJournal(), settings=self._settings)
@@ -143,7 +143,7 @@ class PlanSession:
         except EpisodeOver as over:
             return self._final_answer(frame, over, episode.actions - before)
         except (EpisodeBroken, SandboxError) as error:
-            self._ended = f"The task is broken off: {error}"
+            self._ended = f"The task was broken off: {error}"
             raise SessionFailed(self._ended) from error
         run_faults = list(map(PlanFault.of, ran.faults))
         return PlanAnswer(printed=ran.output, value=ran.value, faults=run_faults, actions=episode.actions - before)

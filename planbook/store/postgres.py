@@ -74,7 +74,7 @@ def begin_schema(place: Schema) -> None:
         except InsufficientPrivilege as error:
             info = connection.info
             raise BadRun(
-                f"{place} cannot hold a run: {_first_line(error)}; let its owner say: "
+                f"{place} cannot hold a run: {_first_line(error)}; let its owner run: "
                 f'GRANT CREATE ON DATABASE "{info.dbname}" TO "{info.user}"'
             ) from error
         except psycopg.Error as error:
@@ -89,7 +89,7 @@ def begin_schema(place: Schema) -> None:
 
 
 def _not_created(place: Schema, error: BaseException) -> BadRun:
-    return BadRun(f"{place} could not be made: {_first_line(error)}; begin the run again when the database answers")
+    return BadRun(f"{place} could not be created: {_first_line(error)}; begin the run again when the database answers")
 
 
 class Postgres:
@@ -133,7 +133,7 @@ class Postgres:
                 yield connection
         except DBAPIError as error:
             if isinstance(error.orig, UndefinedTable):
-                raise BadRun(f"{self._place} holds no run: its tables are not there any more") from error
+                raise BadRun(f"{self._place} holds no run: its tables no longer exist") from error
             raise self._cannot("read", error.orig or error) from error
 
     @contextmanager

@@ -3,7 +3,7 @@
 from typing import Any
 
 from planbook.planner import Budget, Outcome, Step, call_of
-from planbook.report import episode_document, rendered, row, sections, view, visible
+from planbook.report import episode_document, page_pieces, row, sections, view, visible
 from planbook.results import Result
 from planbook.terminal.printing import spending
 from planbook.watching.following import Doing, Following, RunControl
@@ -39,7 +39,7 @@ class Pages:
         for line in run_view["rows"]:
             line["document"] = line["n"]
         live = news | {"version": version, "sections": None, "rows": []}
-        return "".join(rendered([run_view], news["title"], "planbook watch", live=live))
+        return "".join(page_pieces([run_view], news["title"], "planbook watch", live=live))
 
     def inside(self, index: int) -> Any:
         """Return the document of an episode; None if there is no such episode."""

@@ -165,7 +165,7 @@ class AccessControl:
         if not self._has_token(scope, headers):
             return "Open the address that `planbook watch` has printed."
         if scope["method"] != "GET" and headers.get("origin", "") != f"http://{headers['host']}":
-            return "Only our own page may steer."
+            return "Only the page of this server may control the run."
         return ""
 
     def _has_token(self, scope: Scope, headers: Headers) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         check_reachable,
         job_of,
         join_run,
-        open_places,
+        places_opener,
         play_episodes,
         play_in_order,
     )
@@ -50,7 +50,7 @@ __all__ = [
     "join_run",
     "on_this_machine",
     "open_model",
-    "open_places",
+    "places_opener",
     "play_episode",
     "play_episodes",
     "play_in_order",

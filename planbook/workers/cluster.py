@@ -146,7 +146,7 @@ def check_address(address: str) -> None:
     """Check that a Ray cluster answers at an address. Raises MissingRequirement within seconds."""
     if address in LOCAL_ADDRESSES:
         return
-    if problem := _unreachable(address) or _no_head(address):
+    if problem := _connection_problem(address) or _head_problem(address):
         raise MissingRequirement(
             f"no Ray cluster answers at {address}, which RAY_ADDRESS names: {problem}; check with `ray status "
             f"--address {address}`, name another, or unset RAY_ADDRESS to start one here"
@@ -176,7 +176,7 @@ class ClusterWatch:
 
     def _check_parts(self) -> None:
         for name, address in self._parts.items() if not self._lost else ():
-            problem = _unreachable(address)
+            problem = _connection_problem(address)
             if not problem:
                 self._answered[name] = time.monotonic()
             elif time.monotonic() - self._answered[name] >= self._patience:
@@ -186,7 +186,7 @@ class ClusterWatch:
                 )
 
 
-def _unreachable(address: str) -> str:
+def _connection_problem(address: str) -> str:
     """Return why an address cannot be reached; empty if it can."""
     parsed = urlsplit(address if "://" in address else f"//{address}")
     try:
@@ -198,8 +198,8 @@ def _unreachable(address: str) -> str:
     return ""
 
 
-def _no_head(address: str) -> str:
-    """Return why the server at an address is no head of a cluster; empty if it is one, or a Ray client server."""
+def _head_problem(address: str) -> str:
+    """Return why the server at an address is not the head of a cluster; empty if it is one, or a Ray client server."""
     if "://" in address:
         return ""
     client = importlib.import_module("ray._raylet").GcsClient

@@ -101,7 +101,7 @@ class RunDriver:
         jobs = min(self._hosting.jobs, len(self._open))
         if not jobs:
             return True
-        with open_places(self._hosting.executor)(jobs) as places:
+        with places_opener(self._hosting.executor)(jobs) as places:
             check_reachable(self._run, places)
             tasks = self._jobs(jobs, min(jobs, places.capacity))
             pool = WorkerPool(places, work, tasks, self._on_report, self._replace, self._poll, self._stop)
@@ -198,7 +198,7 @@ def join_run(run: Run, hosting: Hosting) -> WorkerReport:
     return work(replace(job, spent=spent, handled=count_handled(run.store)), lambda: run.is_played)
 
 
-def open_places(executor: Executor) -> OpenPlaces:
+def places_opener(executor: Executor) -> OpenPlaces:
     """Return the function that opens an executor's places. Raises MissingRequirement."""
     return PLACES[executor]()
 
@@ -231,13 +231,13 @@ def check_executor(config: Config, hosting: Hosting) -> None:
     for model in config.models.values():
         if model.startswith("recorded:") and paid(model) != model:
             raise BadArgument(f"{option}: {model} writes its recording from one process; leave one of the two out")
-    open_places(hosting.executor)
+    places_opener(hosting.executor)
 
 
 def check_reachable(run: Run, places: WorkerPlaces) -> None:
     """Check that workers on other machines can open the store. Raises BadArgument."""
     if places.machines > 1 and isinstance(run.store.place, Path):
         raise BadArgument(
-            f"{run.store.place} is a file of this machine, and the Ray cluster has {places.machines} machines; keep "
+            f"{run.store.place} is a file on this machine, and the Ray cluster has {places.machines} machines; keep "
             "the run in PostgreSQL, which all of them can reach: --store postgresql://USER@HOST/DATABASE"
         )

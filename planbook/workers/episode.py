@@ -138,7 +138,7 @@ def _record_broken(journal: Journal, path: str, cause: str, message: str) -> End
 def _record_versions(run: Run, environment: Environment) -> None:
     """Record the versions that an environment knows only after an episode has begun.
 
-    They are recorded once for a run, and again if a later invocation finds them changed (by an update of a browser).
+    They are recorded once for a run, and again if a later invocation finds them changed (by a browser update).
     """
     if run.noted_versions:
         return

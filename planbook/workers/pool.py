@@ -92,7 +92,7 @@ def wait_for(threads: Sequence[threading.Thread]) -> None:
         os._exit(INTERRUPTED)
 
 
-LOST = "A worker process was lost; its episodes go on in another."
+LOST = "A worker process was lost; its episodes continue in another."
 NOT_STARTED = "A worker process ended before it could begin; another is started."
 NEVER_STARTED = "two worker processes ended before they could begin; is there enough memory?"
 Task = TypeVar("Task")
@@ -104,7 +104,7 @@ class WorkerLost(Exception):
 
 
 class Remote(Protocol):
-    """A worker in a process of its own."""
+    """A worker in its own process."""
 
     @property
     def begun(self) -> bool:
@@ -297,8 +297,8 @@ class ProcessWorker:
 def serve() -> NoReturn:
     """Carry out the task in the worker process, which ends when the driver closes its standard input or dies.
 
-    Processes that the worker started end with it. The kernel's parent-death signal is no alternative: it is sent when
-    the thread that started the worker ends.
+    Processes that the worker started end with it. The kernel's parent-death signal is not an alternative: it is sent
+    when the thread that started the worker ends.
     """
     do, task = pickle.load(sys.stdin.buffer)
     results = os.fdopen(os.dup(1), "wb")

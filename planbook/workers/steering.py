@@ -34,7 +34,7 @@ class Steering:
 
     @property
     def stopped(self) -> bool:
-        """True once the run shall end. A stop is final."""
+        """True once the run must end. A stop is final."""
         return self._stop.is_set()
 
     @property
@@ -43,7 +43,7 @@ class Steering:
         return not self._go.is_set() and not self.stopped
 
     def stops(self) -> bool:
-        """Wait while paused, then return whether the run shall end. Models call it before they retry a request."""
+        """Wait while paused, then return whether the run must end. Models call it before they retry a request."""
         self._go.wait()
         return self.stopped
 

@@ -106,7 +106,7 @@ def test_the_table_reads_in_a_terminal_and_as_markdown() -> None:
 
 Without a success process: lose.
 Never cited by a planner: rule_2.
-Naming rules that are not there: rule_1 (names rule_0)."""
+Citing rules that do not exist: rule_1 (cites rule_0)."""
     )
     nothing = coverage_table(measure_coverage([], {}, {}))
     assert "Without a success process: no task type." in nothing

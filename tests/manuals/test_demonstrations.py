@@ -6,7 +6,7 @@ import pytest
 
 from planbook.envs import Selection, Task
 from planbook.envs.toy import Toy
-from planbook.manuals import Demonstrating
+from planbook.manuals import DemonstratingMemory
 from planbook.manuals.errors import BadKnowledge
 from planbook.manuals.library import SHIPPED
 from planbook.planner import METHODS, NoMemory, Recall
@@ -23,7 +23,7 @@ def write(library: Path, name: str, text: str | bytes, env: str = "nowhere") -> 
 
 
 def shown(library: Path, *names: str, task: Task = TASK) -> dict[str, str]:
-    return dict(Demonstrating(NoMemory(), names, library).recall(task).demonstrations)
+    return dict(DemonstratingMemory(NoMemory(), names, library).recall(task).demonstrations)
 
 
 def test_a_file_for_the_type_comes_before_the_one_for_all(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ class Knows:
 
 def test_what_the_memory_recalls_stays(tmp_path: Path) -> None:
     write(tmp_path, "atomic", "Skills.")
-    recalled = Demonstrating(Knows(), ("atomic",), tmp_path).recall(TASK)
+    recalled = DemonstratingMemory(Knows(), ("atomic",), tmp_path).recall(TASK)
     assert (recalled.text, recalled.helpers, recalled.rule_ids) == ("about fetch", "x = 1", ("rule_1",))
     assert recalled.demonstrations == {"atomic": "Skills."}
     assert Recall.model_validate(recalled.model_dump(mode="json")) == recalled

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from planbook.envs import Action, ActionSpec, Selection, Task, load_environment
 from planbook.envs.alfworld.goals import SPECS
 from planbook.envs.minecraft import Minecraft
-from planbook.manuals.library import DEMONSTRATIONS_FOLDER, SHIPPED, Demonstrating
+from planbook.manuals.library import DEMONSTRATIONS_FOLDER, SHIPPED, DemonstratingMemory
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
 from planbook.planner.agent import AGENT, plan_function
 from planbook.planner.models import ScriptedModel
@@ -164,5 +164,5 @@ def test_no_task_that_is_played_is_shown() -> None:
 @pytest.mark.parametrize("name", [*(each for planners in PLANNERS.values() for each in planners), "inner-monologue"])
 def test_every_method_finds_what_it_asks_for(environment: str, name: str) -> None:
     wanted = METHODS[name].demonstrations
-    recalled = Demonstrating(NoMemory(), wanted).recall(task(environment, "Any", ""))
+    recalled = DemonstratingMemory(NoMemory(), wanted).recall(task(environment, "Any", ""))
     assert set(recalled.demonstrations) == set(wanted)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planbook.envs import Selection, Task, load_environment
-from planbook.manuals.library import DEMONSTRATIONS_FOLDER, SHIPPED, Demonstrating
+from planbook.manuals.library import DEMONSTRATIONS_FOLDER, SHIPPED, DemonstratingMemory
 from planbook.manuals.start import starts
 from planbook.planner import NoMemory, Outcome, functions_to_check, plan_attributes
 from planbook.planner.models.tokens import estimate_tokens
@@ -56,7 +56,7 @@ def shown(path: Path) -> str:
     """A file as prompts have it."""
     environment_name, name = environment_of(path), name_of(path)
     task = Task(id="any", env=environment_name, split="any", type=path.stem, goal="any")
-    return Demonstrating(NoMemory(), (name,)).recall(task).demonstrations[name]
+    return DemonstratingMemory(NoMemory(), (name,)).recall(task).demonstrations[name]
 
 
 executors = pytest.mark.parametrize("path", [path for path in FILES if name_of(path) in DEMONSTRATIONS], ids=label)

@@ -117,7 +117,7 @@ def test_what_environments_measure_is_compared_by_paired_t(tmp_path: Path) -> No
     assert (steps.difference, steps.low, steps.high, steps.p_corrected) == (0, 0, 0, 1)
     assert score.difference == pytest.approx(8 / 60)
     told = " ".join(said(found).split())
-    assert "paired t over tasks; p is corrected after Holm, the intervals are not." in told
+    assert "paired t over tasks; p is corrected by Holm's method, the intervals are not." in told
     assert "More than noise would give: score, reward." in told
     assert "0 of 7: that shows no difference; the environment's measures do: score, reward." in told
     assert "A difference is more than noise if p is below 0.05" in told
@@ -189,7 +189,7 @@ def test_with_repeats_tasks_are_what_is_swapped(tmp_path: Path) -> None:
     assert found.overall.p == pytest.approx(0.5)
     assert not found.overall.is_significant
     told = said(found)
-    assert "Test: sign flips over tasks, exact; p is corrected after Holm" in told
+    assert "Test: sign flips over tasks, exact; p is corrected by Holm's method" in told
     assert "fetch/0 repeat 5" not in told.split("Solved by B only")[0]
     assert "this difference may be noise" in told
 

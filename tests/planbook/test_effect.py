@@ -148,7 +148,7 @@ def test_the_skills_of_a_folder_can_be_left_out_too(built: Path, tmp_path: Path)
     fork = here("fork", tmp_path / "effect" / "all", 0, "--at", 0, "--without", "skill:fetch", "--json")
     assert fork.result["totals"]["solved_after"] == 0, fork.told
     unknown = here("fork", tmp_path / "effect" / "all", 0, "--at", 0, "--without", "skill:none", "--json")
-    assert "--without skill:none: nothing of that name is known" in unknown.told
+    assert "--without skill:none: there is no such rule or skill" in unknown.told
 
 
 def test_one_budget_holds_for_all_runs_together(built: Path, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_one_budget_holds_for_all_runs_together(built: Path, tmp_path: Path) -> 
 def test_what_cannot_be_measured_is_refused(built: Path) -> None:
     refused = here("effect", built, "--parts", "rule_99", "--model", scripted())
     assert refused.returncode == 2
-    assert "--parts rule_99: nothing of that name is known; there are rule_0" in refused.told
+    assert "--parts rule_99: there is no such rule or skill; known: rule_0" in refused.told
     refused = here("effect", built)
     assert refused.returncode == 2
     assert f"was built with {scripted()}); or measure the procedures alone" in refused.told

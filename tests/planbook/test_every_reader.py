@@ -169,7 +169,7 @@ REFUSED: Mapping[str, Mapping[str, Refused]] = {
         **dict.fromkeys(READERS, Refused("there is no run.json; name the folder of one")),
         "stats": Refused("holds no run, and none lies below it"),
     },
-    "a_folder_of_something_else": dict.fromkeys(READERS, Refused("is not that of a run, or of a later planbook")),
+    "a_folder_of_something_else": dict.fromkeys(READERS, Refused("is not that of a run, or is from a later planbook")),
     "a_run_that_lost_its_store": dict.fromkeys(
         READERS, Refused("there is no run.db, which has its events; put it back")
     ),

@@ -97,7 +97,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[t
     kill(min(processes(tmp_path)))
     said, _ = driver.communicate(timeout=100)
     assert driver.returncode == 0, said
-    assert said.count("A worker process was lost; its episodes go on in another.") == 1
+    assert said.count("A worker process was lost; its episodes continue in another.") == 1
     assert told(tmp_path) == undisturbed
     assert len(processes(tmp_path)) == 3
 

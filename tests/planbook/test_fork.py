@@ -8,7 +8,7 @@ import pytest
 from planbook.envs import Action, Observation, Task
 from planbook.planner import Step, Trajectory
 from planbook.planner.trajectory import Rewind, Round
-from planbook.resuming import _standing_steps
+from planbook.resuming import _kept_steps
 from tests.flows import BUILD, asks, events, here, prompt, scripted
 
 TASK = Task(id="t", env="toy", split="all", type="fetch", goal="")
@@ -142,7 +142,7 @@ def test_branches_stand_beside_the_episode_in_the_report(played: Path, tmp_path:
     [
         ((0, "--at", 999), "has"),
         ((99, "--at", 1), "has no episode '99'"),
-        ((0, "--at", 1, "--without", "rule_99"), "--without rule_99: nothing of that name is known; there are rule_0"),
+        ((0, "--at", 1, "--without", "rule_99"), "--without rule_99: there is no such rule or skill; known: rule_0"),
         ((0, "--at", 1, "--without", "nonsense"), "--without nonsense: there is no such part; there are rule_N"),
     ],
 )
@@ -161,6 +161,6 @@ def test_a_plan_repeats_the_actions_that_stood_at_the_moment() -> None:
     moved = tuple(step.model_copy(update={"order": (step.order or 0) + 10}) for step in late)
     rewinds = (Rewind(order=8, scope="s", kept=2), Rewind(order=90, scope="s", kept=0))
     episode = Trajectory(task=TASK, rounds=(Round(number=0, steps=(*early, *moved), rewinds=rewinds),))
-    assert [[step.action.name for step in _standing_steps(episode, at)] for at in (0, 3, 4, 5, 6)] == [
+    assert [[step.action.name for step in _kept_steps(episode, at)] for at in (0, 3, 4, 5, 6)] == [
         [], ["a", "b", "x"], ["a", "b", "x", "y"], ["a", "b", "c"], ["a", "b", "c", "d"],
     ]  # fmt: skip

@@ -166,4 +166,4 @@ def test_rules_that_name_a_deleted_one_are_told(library: Path) -> None:
         assert any("rule_1" in rule.builds_on for rule in state.knowledge.rules)
         kept = tuple(rule for rule in state.knowledge.rules if rule.id != "rule_1")
         without = state.model_copy(update={"knowledge": state.knowledge.model_copy(update={"rules": kept})})
-        assert list(coverage_lines(run, EVERYTHING, without))[-1] == "Named by rules, and not there any more: rule_1."
+        assert list(coverage_lines(run, EVERYTHING, without))[-1] == "Cited by rules, but no longer existing: rule_1."

@@ -63,7 +63,7 @@ def test_a_record_and_figures_of_its_own_take_the_file_alone(tmp_path: Path) -> 
     run, file = tmp_path / "run", tmp_path / "run.jsonl"
     played = here("run", "--planner", REFINE, *TASKS, *MODEL, "--out", run, "--json")
     assert played.result["drafts"]["drafts"] == 4
-    assert "Looked at again: 4 drafts of " in played.told
+    assert "Revised: 4 drafts of " in played.told
     assert here("export", run, "--out", file).returncode == 0
     for line in file.read_text().splitlines():
         (span,) = json.loads(line)["spans"]

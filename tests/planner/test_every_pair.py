@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from planbook.envs import Environment, Selection, load_environment
-from planbook.manuals.library import Demonstrating
+from planbook.manuals.library import DemonstratingMemory
 from planbook.planner import (
     METHODS,
     Episode,
@@ -88,7 +88,7 @@ def hold_out(sandbox: Sandbox, environment: Environment, task_id: str, planner: 
         return REPLIES[reply](asked[-1])
 
     roles = Roles(lambda role: ScriptedModel(answer), {})
-    memory = Demonstrating(NoMemory(), chosen.demonstrations)
+    memory = DemonstratingMemory(NoMemory(), chosen.demonstrations)
     limits = EpisodeSettings(actions=5).limits.model_copy(update={"wall_seconds": 0.2, "cpu_seconds": 0.2})
     episode = Episode(
         task,

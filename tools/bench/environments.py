@@ -1,4 +1,4 @@
-"""Speed of the environments written by us: the actions of their procedures, without sandbox and store.
+"""Speed of planbook's own environments: the actions of their procedures, without sandbox and store.
 
 Times are processor time, since an environment does all its work in this process.
 """

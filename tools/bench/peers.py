@@ -49,7 +49,7 @@ class Plain:
         yield lambda code: exec(code, names)
 
 
-class Ours:
+class OurSandbox:
     """The sandbox with both layers; closed by its owner."""
 
     name, slowness, action = "sandbox", 1, "agent.go_to('desk_1')"
@@ -126,7 +126,7 @@ class Monty:
             yield lambda code: session.feed_run(code, external_lookup={"go_to": go_to})
 
 
-def missing() -> list[str]:
+def missing_peers() -> list[str]:
     """Return the peers that are not installed."""
     return [name for name, module in MODULES.items() if importlib.util.find_spec(module) is None]
 
@@ -134,9 +134,9 @@ def missing() -> list[str]:
 @contextmanager
 def engines(sandbox: Sandbox) -> Iterator[list[Engine]]:
     """Yield plain Python, our sandbox, and the installed peers."""
-    absent = missing()
+    absent = missing_peers()
     with ExitStack() as stack:
-        every: list[Engine] = [Plain(), Ours(sandbox)]
+        every: list[Engine] = [Plain(), OurSandbox(sandbox)]
         every += [peer for peer in (Smolagents(), Asteval()) if peer.name not in absent]
         if MONTY not in absent:
             every.append(stack.enter_context(Monty()))

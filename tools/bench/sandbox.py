@@ -12,7 +12,7 @@ from statistics import median
 
 from planbook.sandbox import PRELOADED, Sandbox
 from tools.bench import Row
-from tools.bench.peers import MONTY, Engine, Monty, Ours, engines, missing
+from tools.bench.peers import MONTY, Engine, Monty, OurSandbox, engines, missing_peers
 from tools.bench.processes import parents, private_megabytes
 from tools.bench.timing import in_turn, percentile, seconds, seconds_together
 
@@ -101,7 +101,7 @@ def rows(repeats: int = REPEATS, starts: int = STARTS, plans: int = PLANS) -> li
             for title, (rounds, code) in CODE.items():
                 figures += _code(every, title, rounds, code, repeats)
             figures += _actions(every, repeats) + _starts(every, starts) + _plans(every, plans, repeats)
-    return figures + [Row(f"{name}: not installed", None, "") for name in missing()]
+    return figures + [Row(f"{name}: not installed", None, "") for name in missing_peers()]
 
 
 def _load() -> Row:
@@ -118,7 +118,7 @@ def _code(every: Sequence[Engine], title: str, rounds: int, code: str, repeats: 
     for engine, value in zip(every, per_round, strict=True):
         ratio = value / per_round[0]
         compared = (ratio, every[0].name) if engine is not every[0] else (None, "")
-        goal = (f"at most {CODE_GOAL:g} times", ratio <= CODE_GOAL) if isinstance(engine, Ours) else ("", None)
+        goal = (f"at most {CODE_GOAL:g} times", ratio <= CODE_GOAL) if isinstance(engine, OurSandbox) else ("", None)
         figures.append(Row(f"{title}: {engine.name}", value * 1e6, "us a round", *compared, *goal))
     return figures
 
@@ -138,7 +138,7 @@ def _compared(
     peer = next((value for engine, value in zip(every, values, strict=True) if engine.name == MONTY), None)
     figures = []
     for engine, value in zip(every, values, strict=True):
-        if peer is None or not isinstance(engine, Ours):
+        if peer is None or not isinstance(engine, OurSandbox):
             figures.append(Row(f"{title}: {engine.name}", value, unit))
             continue
         ratio = value / peer
@@ -185,7 +185,7 @@ def _plans(every: Sequence[Engine], plans: int, rounds: int) -> list[Row]:
 
     The first row is the minimum cost of a separate process for each plan.
     """
-    in_processes = [engine for engine in every if isinstance(engine, Ours | Monty)]
+    in_processes = [engine for engine in every if isinstance(engine, OurSandbox | Monty)]
 
     def together(engine: Engine) -> float:
         def work() -> None:

@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from planbook.export.files import LONGEST
+from planbook.export.files import MAX_EPISODE_BYTES
 from tests.flows import events, here, table
 from tests.reported import Page
 
@@ -132,9 +132,9 @@ def _step(told: Any) -> Any:
 
 WRONG: dict[str, tuple[Any, str]] = {
     "another version": (changed(lambda t: t.update(schema="planbook.trajectory/9")), "another version of planbook"),
-    "something else": ({"messages": []}, "this is no episode"),
+    "something else": ({"messages": []}, "this is not an episode"),
     "no JSON": ("{", "Invalid JSON"),
-    "a list": ("[1]", "this is no episode"),
+    "a list": ("[1]", "this is not an episode"),
     "a number for a text": (changed(lambda t: t["task"].update(goal=7)), "task.goal: Input should be a valid string"),
     "a text for a number": (changed(lambda t: _step(t).update(order="1")), "order: Input should be a valid integer"),
     "not a number": (
@@ -145,12 +145,12 @@ WRONG: dict[str, tuple[Any, str]] = {
     "another field below": (changed(lambda t: _step(t)["observation"].update(reward=1)), "reward"),
     "nowhere": (
         changed(lambda t: t["rounds"][0]["cells"][0].update(scope="../../learn/0")),
-        "'../../learn/0' is no scope",
+        "'../../learn/0' is not a scope",
     ),
     "another round": (changed(lambda t: t["rounds"][0].update(number=3)), "rounds.0.number does not fit"),
     "a long scope": (
         changed(lambda t: t["rounds"][0]["cells"][0].update(scope="round/0" + "/a/0" * 200)),
-        "is no scope; one is written like",
+        "is not a scope; write one like",
     ),
     "a step before its round": (
         changed(lambda t: t["rounds"][0].update(order=1, steps=[{**_step(t), "order": 0}])),
@@ -209,7 +209,7 @@ def test_an_episode_that_stands_there_twice_is_refused_with_both_places(tmp_path
 def test_a_line_without_end_is_refused_without_being_held(tmp_path: Path) -> None:
     with (tmp_path / "x.jsonl").open("wb") as file:
         file.write(b'"')
-        file.truncate(2 * LONGEST + 10)
+        file.truncate(2 * MAX_EPISODE_BYTES + 10)
         file.seek(0, 2)
         file.write(f"\n{json.dumps(FOREIGN)}\n".encode())
     refused = here("import", tmp_path / "x.jsonl", "--out", tmp_path / "run")

@@ -98,7 +98,7 @@ def test_a_procedure_of_an_earlier_run_is_left_out(built: Path, tmp_path: Path) 
     assert here(*grown, "--model", scripted(), "--out", tmp_path / "more").returncode == 0
     refused = here("skills", "export", tmp_path / "more")
     assert refused.returncode == 2
-    assert "fetch: no verification of it is in the run" in refused.told
+    assert "fetch: the run has no verification of it" in refused.told
 
 
 def test_what_is_no_skill_or_building_run_is_refused(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_a_graph_that_plays_an_environment_is_run_otherwise(tmp_path: Path) -> N
         (mine, f"--env ENV --planner-option graph={mine}`"),
     ):
         said = str(invoked("run", name).exception)
-        assert f"plays an environment, a pass a step: `planbook run --planner agentkit {how}" in said
+        assert f"plays an environment, one pass per step: `planbook run --planner agentkit {how}" in said
     assert "asks a model" in str(invoked("run", mine, "--set", "world.goal=x").exception)
 
 
@@ -281,7 +281,7 @@ def test_ctrl_c_stops_what_is_waited_for_and_the_same_command_goes_on(tmp_path: 
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=20)
     assert child.returncode == 130
-    assert f"Stopped. Go on with the same command and --out {tmp_path / 'run'}" in said
+    assert f"Stopped. Continue with the same command and --out {tmp_path / 'run'}" in said
 
 
 def test_the_same_command_asks_the_failed_node_anew_and_resumes_to_the_same(tmp_path: Path, script: str) -> None:

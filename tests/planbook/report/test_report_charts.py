@@ -58,7 +58,7 @@ def test_every_task_is_in_one_part_of_how_the_episodes_ended(folder: Path) -> No
 
 def test_curves_follow_the_order_in_which_episodes_ended(folder: Path) -> None:
     found = drawn(read(folder))
-    values = [value for _, value in found["Solved, of the episodes that had ended"]["series"][0]["points"]]
+    values = [value for _, value in found["Share of episodes solved so far"]["series"][0]["points"]]
     assert values == pytest.approx([1, 1 / 2, 2 / 3, 3 / 4, 3 / 5], abs=1e-6)
 
 

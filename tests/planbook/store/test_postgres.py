@@ -104,7 +104,7 @@ def test_a_connection_that_is_lost_is_told_in_one_line_and_nothing_is_lost(
 
 def test_a_schema_that_was_dropped_is_told(postgres: Server, schema: Schema) -> None:
     postgres.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(schema.schema)))
-    with pytest.raises(BadRun, match="holds no run: its tables are not there any more"):
+    with pytest.raises(BadRun, match="holds no run: its tables no longer exist"):
         Store(schema)
 
 
@@ -146,7 +146,7 @@ def test_what_is_wrong_with_a_url_is_told(postgres: Server) -> None:
 def test_who_may_make_no_schema_is_told_what_the_owner_has_to_say(postgres: Server) -> None:
     postgres.execute(SQL("CREATE ROLE guest LOGIN PASSWORD {}").format(postgres.password))
     try:
-        with pytest.raises(BadRun, match='let its owner say: GRANT CREATE ON DATABASE "postgres" TO "guest"'):
+        with pytest.raises(BadRun, match='let its owner run: GRANT CREATE ON DATABASE "postgres" TO "guest"'):
             begin_schema(postgres.url_of("postgres", user="guest"))
     finally:
         postgres.execute(b"DROP ROLE guest")
@@ -167,7 +167,7 @@ def test_a_server_that_dies_while_a_place_is_made_is_told(postgres: Server, stat
         connection.execute(f"CREATE FUNCTION die() RETURNS event_trigger LANGUAGE plpgsql AS '{dies}'".encode())
         when = f"ON ddl_command_start WHEN TAG IN ('{statement}') EXECUTE FUNCTION die()"
         connection.execute(f"CREATE EVENT TRIGGER at_once {when}".encode())
-    with pytest.raises(BadRun, match=r"could not be made: .*; begin the run again"):
+    with pytest.raises(BadRun, match=r"could not be created: .*; begin the run again"):
         begin_schema(postgres.url_of(name))
 
 
