@@ -8,8 +8,8 @@
 """
 
 from planbook.envs.alfworld import generated, tasks
-from planbook.envs.alfworld.direct import Direct
-from planbook.envs.alfworld.engine import AlfworldGame, GameEngine, Reference
+from planbook.envs.alfworld.direct import DirectEngine
+from planbook.envs.alfworld.engine import AlfworldGame, GameEngine, ReferenceEngine
 from planbook.envs.alfworld.environment import Alfworld, AlfworldOptions
 from planbook.envs.alfworld.goals import TYPES
 
@@ -18,9 +18,9 @@ __all__ = [
     "Alfworld",
     "AlfworldGame",
     "AlfworldOptions",
-    "Direct",
+    "DirectEngine",
     "GameEngine",
-    "Reference",
+    "ReferenceEngine",
     "generated",
     "tasks",
 ]

@@ -21,7 +21,7 @@ class AlfworldGame:
     data: Mapping[str, Any]
 
     @property
-    def puts(self) -> bool:
+    def uses_put(self) -> bool:
         """True if objects are ``put`` (alfworld before 0.4), False if they are ``move``d."""
         return "put {o} in/on {r}" in str(self.data["grammar"])
 
@@ -53,7 +53,7 @@ class GameEngine(Protocol):
         """Return a copy of the current state, or None if the engine has no cheap one."""
 
     def restore(self, saved: object) -> None:
-        """Return to a copy of the same game."""
+        """Restore a saved state of the same game."""
 
     def close(self) -> None:
         """Release what the engine holds. Closing twice is harmless."""
@@ -90,7 +90,7 @@ def _environment() -> Any:
     return AlfredDemangler(PddlEnv(textworld.EnvInfos(won=True, admissible_commands=True)), shuffle=False)
 
 
-class Reference:
+class ReferenceEngine:
     """textworld behind our interface. Many instances may be open; their calls take turns."""
 
     def __init__(self) -> None:

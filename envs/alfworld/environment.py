@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs.alfworld import generated, rooms, tasks, wording
-from planbook.envs.alfworld.direct import Direct
-from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, GameEngine, GameReply, Reference
+from planbook.envs.alfworld.direct import DirectEngine
+from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, GameEngine, GameReply, ReferenceEngine
 from planbook.envs.alfworld.goals import TYPES, AlfworldGoals
 from planbook.envs.alfworld.preconditions import preconditions
 from planbook.envs.alfworld.tasks import NAMED, checksums
@@ -17,7 +17,7 @@ from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import package_version
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
 
-_ENGINES: dict[str, type[GameEngine]] = {"direct": Direct, "textworld": Reference}
+_ENGINES: dict[str, type[GameEngine]] = {"direct": DirectEngine, "textworld": ReferenceEngine}
 
 
 class AlfworldOptions(EnvironmentOptions):
@@ -71,7 +71,7 @@ class Alfworld(Environment):
         super().__init__(options)
         self._chosen = AlfworldOptions.read(self.options)
         self._engine = _ENGINES[self._chosen.engine]()
-        self._puts = False
+        self._uses_put = False
         self._location, self._holding = START, EMPTY_HANDED
         self._won = False
 
@@ -114,14 +114,14 @@ class Alfworld(Environment):
         """Return options, packages, and the game's verb for putting things down."""
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
-        return {**options, **packages, "grammar": "put" if self._puts else "move"}
+        return {**options, **packages, "grammar": "put" if self._uses_put else "move"}
 
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Load the game and start it."""
         game = _game(task)
-        self._puts = game.puts
+        self._uses_put = game.uses_put
         self._location, self._holding = START, EMPTY_HANDED
         self._engine.load(game)
         reply = self._engine.reset()
@@ -222,7 +222,7 @@ class Alfworld(Environment):
     @action("agent.put_in_or_on('pen_1', 'drawer_4') -> 'You put pen_1 in/on drawer_4. ...'")
     def put_in_or_on(self, object: str, receptacle: str) -> Observation:
         """Put the object that the agent holds in or on the receptacle that it is at, which must not be closed."""
-        reply = self._send("put {} in/on {}" if self._puts else "move {} to {}", object, receptacle)
+        reply = self._send("put {} in/on {}" if self._uses_put else "move {} to {}", object, receptacle)
         if reply.text != NOTHING:
             self._holding = EMPTY_HANDED
         return self._observe(reply)

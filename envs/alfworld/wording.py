@@ -34,7 +34,7 @@ _KNOWN_GRAMMAR = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c708
 class Dialect:
     """The differences between games: words, and the receptacles for cleaning."""
 
-    puts: bool
+    uses_put: bool
     """Objects are put in/on receptacles (before 0.4), not moved to them."""
     arrives_at_location: bool
     """``go to`` names the location, not the receptacle."""
@@ -44,17 +44,17 @@ class Dialect:
     @property
     def put(self) -> str:
         """The verb for putting things down."""
-        return "put" if self.puts else "move"
+        return "put" if self.uses_put else "move"
 
     @property
     def not_put(self) -> str:
         """The other dialect's verb."""
-        return "move" if self.puts else "put"
+        return "move" if self.uses_put else "put"
 
     @property
     def to(self) -> str:
         """The word between the object and its new place."""
-        return "in/on" if self.puts else "to"
+        return "in/on" if self.uses_put else "to"
 
 
 def _digest(text: str) -> str:
@@ -82,7 +82,7 @@ def _read(domain: str, grammar: str) -> Dialect | None:
     if _domain_digest(domain) != _KNOWN_DOMAIN or _grammar_digest(grammar) != _KNOWN_GRAMMAR:
         return None
     return Dialect(
-        puts="put {o} in/on {r}" in grammar,
+        uses_put="put {o} in/on {r}" in grammar,
         arrives_at_location="{lend.name}" in grammar,
         machines={
             "heat": frozenset({"microwavetype"}),

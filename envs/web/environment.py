@@ -21,7 +21,7 @@ from planbook.envs.web.judging import EpisodeEnd, judge, page_text
 from planbook.envs.web.sites import TracSite
 from planbook.envs.web.tab import WebTab
 from planbook.envs.web.tabs import Browsing
-from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, judgeable, load_tasks, placed, to_task, types
+from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, judgeable, load_tasks, to_task, types, with_site_addresses
 from planbook.envs.web.webarena import log_in, read_login
 
 OWN = "own"
@@ -97,7 +97,7 @@ def every_task(options: BaseModel | None) -> list[WebTask]:
 
 
 def gate_of(options: WebOptions, task: WebTask) -> AddressPolicy:
-    """Return the address policy for a task with real addresses (``tasks.placed``)."""
+    """Return the address policy for a task with real addresses (``tasks.with_site_addresses``)."""
     starts = [task.start, *task.more_tabs]
     hosts = dict.fromkeys(host_of(url)[1] for url in [*starts, *options.sites.values()])
     public = not options.allowed and not any(is_near(host_of(url)[0]) for url in starts)
@@ -178,7 +178,7 @@ class Web(WebActions):
             self._site = self._site or sites.take_trac()
             self._site.reset()
         own: dict[str, str] = {web_task.site: self._site.url} if web_task.site and self._site else {}
-        self._web_task = placed(web_task, {**self._options.sites, **own})
+        self._web_task = with_site_addresses(web_task, {**self._options.sites, **own})
         self._notes, self._answer, self._verdict = [], None, None
         return self._begin(self._web_task, Names(own))
 

@@ -82,7 +82,7 @@ def _bind(
     bound = list(zip(slots, certain, strict=False))
     problems: list[tuple[str, str]] = []
     if len(certain) > len(slots) and not any(p.kind is Kind.VAR_POSITIONAL for p in parameters):
-        problems.append((f"takes {_count(len(slots))}, and {len(certain)} are given", ""))
+        problems.append((f"takes {_count(len(slots))}, but got {len(certain)}", ""))
     by_keyword, keyword_problems = _bind_keywords(call, parameters, {p.name for p, _ in bound}, guess)
     bound += by_keyword
     problems += keyword_problems
@@ -116,7 +116,7 @@ def _bind_keywords(
 
 
 def accepts(annotation: object, value: ast.expr) -> bool:
-    """Return whether the annotation accepts a value; True for unknown annotations and all but literals."""
+    """Return whether the annotation accepts a value; True for unknown annotations and non-literals."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         return any(accepts(choice, value) for choice in get_args(annotation))
@@ -199,7 +199,7 @@ class ApiUsage:
         return self.path(binding.value, home, depth + 1) if binding.value is not None else None
 
     def function(self, call: ast.Call, scope: NameScope) -> Function | None:
-        """Return the called function, if certain: one of the session, or a plan's undecorated one, defined once."""
+        """Return the called function, if certain: a session function, or a plan's undecorated one, defined once."""
         path = self.path(call.func, scope)
         if path is not None or not isinstance(call.func, ast.Name):
             return self.api.by_name.get(path) if path else None
@@ -241,10 +241,10 @@ class ApiUsage:
     def _check_call(self, call: ast.Call, scope: NameScope, report: Report) -> None:
         path = self.path(call.func, scope)
         if path in self.api.attributes:
-            report.add(call, "not-callable", f"{path} is an attribute, no action", f"write {path} without brackets")
+            report.add(call, "not-callable", f"{path} is an attribute, not an action", f"write {path} without brackets")
         elif path in self.api.members:
             hint = f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
-            report.add(call, "not-callable", f"{path} is an object, no action", hint)
+            report.add(call, "not-callable", f"{path} is an object, not an action", hint)
         elif (function := self.function(call, scope)) is not None:
             for misfit in islice(argument_problems(call, function, report.guess), MAX_PROBLEMS):
                 report.add(*misfit)

@@ -132,7 +132,7 @@ class Calls(Expressions):
         """Follow a function's body with these parameters, and return its value."""
         own = self.open_frame(function.frame)
         outside, self.frame, self.finals = (self.frame, self.finals), own, []
-        self.own[own] = (
+        self.declared[own] = (
             effects.own_declared(function.node, ast.Global),
             effects.own_declared(function.node, ast.Nonlocal),
         )

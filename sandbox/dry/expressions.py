@@ -46,7 +46,7 @@ class Expressions(BaseWalk):
         return type(content)(self._plain(item, parts) for item in content)
 
     def flat(self, value: Value) -> Plain:
-        """Convert as ``plain`` does. Raises NotKnown also for containers inside, which would lose their identity."""
+        """Convert as ``plain`` does. Also raises NotKnown for nested containers, which would lose their identity."""
         if any(isinstance(item, Container) for item in self.items(value) or ()):
             raise NotKnown
         return self.plain(value)
@@ -223,7 +223,7 @@ class Expressions(BaseWalk):
         return slice(*bounds) if all(isinstance(bound, int | None) for bound in bounds) else UNKNOWN
 
     def item(self, base: Value, key: Value) -> Value:
-        """Return an item of a string, tuple, list or dict, or a slice."""
+        """Return an item of a string, tuple, list or dict, or a slice of a sequence."""
         content = base if isinstance(base, str | tuple) else self.content(base)
         if isinstance(content, str | tuple | list | dict):
             with suppress(NotKnown):

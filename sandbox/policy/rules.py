@@ -185,7 +185,7 @@ SYNTAX_HINTS = (
     ("unindent does not match", "indent every line of a block alike, by four spaces"),
     ("unexpected indent", "lines of one block start in the same column; begin the code in column 0"),
     ("inconsistent use of tabs", "indent with four spaces everywhere"),
-    ("outside function", "a plan is no function: let it run to its end, or put the lines into a def and call it"),
+    ("outside function", "a plan is not a function: let it run to its end, or put the lines into a def and call it"),
     ("outside loop", _IN_LOOPS),
     ("not properly in loop", _IN_LOOPS),
     ("Maybe you meant '=='", "compare with ==, assign with ="),

@@ -23,7 +23,7 @@ _MAY_CONTINUE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryS
 """Statements that a later ``else`` or ``except`` may continue."""
 _MAX_FAILED = 400_000
 """Characters that may be parsed without success, counting repeated parses. After that, code is parsed again only once
-it has grown by half: a broken plan would be parsed again at every line."""
+it has grown by half: a broken plan would otherwise be parsed again at every line."""
 DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 

@@ -1,7 +1,7 @@
 """The namespace of plans: Python's built-ins without what is refused, and the modules that they may import.
 
 The guards refuse at run time the names that the policy refuses in source. They do not contain a hostile plan; the
-process does.
+sandboxed process does.
 """
 
 import builtins
@@ -109,7 +109,7 @@ _MACHINE_MODULES = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_s
 
 
 def close_imports(*, confined: bool) -> None:
-    """Import further modules from the host and, if the worker is confined, not from files, which it cannot read."""
+    """Import further modules from the host and, unless confined, from files."""
     sys.meta_path.insert(1, FINDER)
     if confined:
         del sys.meta_path[2:]
@@ -174,7 +174,7 @@ def importer() -> Callable[..., object]:
 
 
 _INTERNAL = frozenset({"__future__", "_strptime"})
-"""Imported by a statement without effect, or by C code that a plan calls."""
+"""Imported by ``from __future__``, which has no effect, or by C code that a plan calls."""
 
 
 # Built-ins.
@@ -225,13 +225,13 @@ def _delattr(target: Any, name: str, /) -> None:
 def _formatter(method: Any) -> Any:
     """Wrap ``format`` or ``format_map`` so that it checks the template, if the method belongs to strings."""
     if method is str.format or method is str.format_map:
-        return lambda template, *args, **kwargs: method(_template(template), *args, **kwargs)
+        return lambda template, *args, **kwargs: method(_check_template(template), *args, **kwargs)
     if isinstance(method, types.BuiltinMethodType) and isinstance(method.__self__, str):
-        _template(method.__self__)
+        _check_template(method.__self__)
     return method
 
 
-def _template(template: Any) -> Any:
+def _check_template(template: Any) -> Any:
     """Return the template. Raises RefusedAttribute if it reads a refused attribute."""
     try:
         name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
@@ -283,14 +283,14 @@ def guard_library() -> None:
 def _check_data(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def checked(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        _template(self.data)
+        _check_template(self.data)
         return method(self, *args, **kwargs)
 
     return checked
 
 
 def namespace(*, guarded: bool) -> dict[str, Any]:
-    """Return the namespace of a session, the one of ``__main__``. Without guards it has all built-ins."""
+    """Create a new ``__main__`` and return its namespace. Without guards it has all built-ins."""
     main = types.ModuleType(MAIN)
     sys.modules[MAIN] = main
     names = vars(main)
