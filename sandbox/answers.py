@@ -1,4 +1,4 @@
-"""The host's side of what a plan sees: the opening message, and the answers to a worker's requests."""
+"""The host's messages that a plan depends on: the opening message, and the answers to a worker's requests."""
 
 import importlib.util
 import json
@@ -102,16 +102,16 @@ def _as_number(seed: str) -> int:
 
 def _check_names(functions: Collection[str], values: Collection[str], attributes: Collection[str]) -> None:
     for name in values:
-        check_name(name, most=1)
+        check_name(name, max_parts=1)
     for name in attributes:
-        check_name(name, most=2)
+        check_name(name, max_parts=2)
         if "." not in name:
             raise BadFunction(f"attribute {name!r}: it must be named object.attribute")
     dotted = [name for name in (*functions, *attributes) if "." in name]
     objects = {name[: dot.start()] for name in dotted for dot in re.finditer(r"\.", name)}
     names = [*(name for name in functions if "." not in name), *values, *objects, *dotted]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise BadFunction(f"defined twice, or both as an object and as something else: {', '.join(twice)}")
+    if duplicates := sorted({name for name in names if names.count(name) > 1}):
+        raise BadFunction(f"defined twice, or both as an object and as something else: {', '.join(duplicates)}")
 
 
 # Answers.
@@ -121,7 +121,7 @@ EPOCH = 946_684_800_000_000
 SECOND = 1_000_000
 MAX_MESSAGE = 20_000
 MAX_DIGITS = 4_300
-"""Digits of an integer that Python reads."""
+"""Maximum digits of an integer that Python reads."""
 _LONG_NUMBER = re.compile(rb"\d{%d}" % (MAX_DIGITS + 1))
 Kind = Literal["run", "part"]
 Attributes = Callable[[], Mapping[str, JsonValue]]

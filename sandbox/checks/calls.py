@@ -82,7 +82,7 @@ def _bind(
     bound = list(zip(slots, certain, strict=False))
     problems: list[tuple[str, str]] = []
     if len(certain) > len(slots) and not any(p.kind is Kind.VAR_POSITIONAL for p in parameters):
-        problems.append((f"takes {_count(len(slots))}, but got {len(certain)}", ""))
+        problems.append((f"takes {_count(len(slots))}, and {len(certain)} are given", ""))
     by_keyword, keyword_problems = _bind_keywords(call, parameters, {p.name for p, _ in bound}, guess)
     bound += by_keyword
     problems += keyword_problems

@@ -51,15 +51,15 @@ class Calls(Expressions):
             if not isinstance(base, HostRef):
                 return self._method(base, node.func.attr, self._arguments(node))
         function = self.value(node.func)
-        if isinstance(function, BuiltinFunction) and function.name in _AT_ONCE and node.args:
-            self.at_once.add(id(node.args[0]))
+        if isinstance(function, BuiltinFunction) and function.name in _CONSUMERS and node.args:
+            self.consumed_now.add(id(node.args[0]))
         arguments = self._arguments(node)
         if isinstance(function, HostRef) and function.path in self.functions:
             return self._act(node, function.path, arguments)
         if isinstance(function, DefinedFunction):
             return self.call_plan_function(node, function, arguments)
         if isinstance(function, BuiltinFunction):
-            return self._python(function.name, arguments)
+            return self._call_builtin(function.name, arguments)
         return self._call_unknown(arguments)
 
     def _arguments(self, node: ast.Call) -> CallArguments:
@@ -133,8 +133,8 @@ class Calls(Expressions):
         own = self.open_frame(function.frame)
         outside, self.frame, self.finals = (self.frame, self.finals), own, []
         self.declared[own] = (
-            effects.own_declared(function.node, ast.Global),
-            effects.own_declared(function.node, ast.Nonlocal),
+            effects.own_declared_names(function.node, ast.Global),
+            effects.own_declared_names(function.node, ast.Nonlocal),
         )
         self.state.frames[own].update(values)
         self.returns.append([])
@@ -187,7 +187,7 @@ class Calls(Expressions):
                 return self.from_python(text_method(base, name, args, named))
         return UNKNOWN if isinstance(base, str) else self._call_unknown(arguments, base)
 
-    def _python(self, name: str, arguments: CallArguments) -> Value:
+    def _call_builtin(self, name: str, arguments: CallArguments) -> Value:
         if name in ("print", "isinstance", "repr", "type"):
             return UNKNOWN
         items = self.items(arguments.args[0]) if len(arguments.args) == 1 and not arguments.named else None
@@ -276,7 +276,7 @@ _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (set, "clear"): lambda walk, content: content.clear(),
 }
 """Type and method to a function that changes a copy of the content and returns the method's value."""
-_AT_ONCE = frozenset("all any dict list max min next set sorted sum tuple".split())
+_CONSUMERS = frozenset("all any dict list max min next set sorted sum tuple".split())
 
 
 def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:

@@ -166,7 +166,7 @@ class Loops(Calls):
         if not isinstance(node, ast.GeneratorExp):
             return self._comprehension(node)
         if not effects.is_harmless(node, self.acting):  # it is unknown how far, and when, a generator is consumed
-            self.blind = self.blind or id(node) not in self.at_once
+            self.blind = self.blind or id(node) not in self.consumed_now
             self._repeat(lambda: self.escape(self._comprehension(node)), [node])
         return UNKNOWN
 
@@ -189,7 +189,7 @@ class Loops(Calls):
         part = node.generators[depth]
 
         def turn(item: Value) -> None:
-            self._bind_own(part.target, item)
+            self._bind_target(part.target, item)
             self._filter(part.ifs, go_on)
 
         def go_on() -> None:
@@ -208,7 +208,7 @@ class Loops(Calls):
         except NotKnown:
             self.escape(value)
 
-    def _bind_own(self, target: ast.expr, value: Value) -> None:
+    def _bind_target(self, target: ast.expr, value: Value) -> None:
         """Bind a comprehension's target in its own frame, unlike a name assigned by ``:=``."""
         self.transparent.discard(self.frame)
         self.bind(target, value)

@@ -176,7 +176,7 @@ class BaseWalk(ast.NodeVisitor):
     unseen: dict[int, DefinedFunction] = field(default_factory=dict)
     """Functions that something unknown may call, by the id of their node."""
     frame: int = MODULE
-    at_once: set[int] = field(default_factory=set)
+    consumed_now: set[int] = field(default_factory=set)
     """Ids of generator expressions that are consumed immediately, as in ``any(...)``."""
     parents: dict[int, int] = field(default_factory=dict)
     declared: dict[int, tuple[set[str], set[str]]] = field(default_factory=lambda: {MODULE: (set(), set())})
@@ -201,9 +201,9 @@ class BaseWalk(ast.NodeVisitor):
         self.acting = effects.acting_names(trees, self.roots)
         self.catches = any(isinstance(node, ast.Try | ast.With) for tree in trees for node in ast.walk(tree))
         """True if the code catches errors, so that one may end a loop."""
-        self.shared = frozenset(effects.declared(trees, (ast.Global, ast.Nonlocal)))
+        self.shared = frozenset(effects.declared_names(trees, (ast.Global, ast.Nonlocal)))
         """Names that a function declares global or nonlocal."""
-        self.defined_once = frozenset(effects.defined_once(trees))
+        self.defined_once = frozenset(effects.names_defined_once(trees))
         """Names that are bound in one place of the code, by a def."""
         self.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))
         """Ids of the plan's own call nodes; all others belong to helpers."""
@@ -274,7 +274,7 @@ class BaseWalk(ast.NodeVisitor):
 
     def havoc(self, nodes: Sequence[ast.AST]) -> None:
         """Assume that any part of this code ran any number of times."""
-        names = effects.bound(nodes) | self.shared
+        names = effects.bound_names(nodes) | self.shared
         for frame in self.state.frames.values():
             for name in names & frame.keys():
                 self.state.escape(frame[name])
