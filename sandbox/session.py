@@ -174,7 +174,7 @@ class Session:
         return self._answers.compile(code, cell.file, kind).faults
 
     def _run_part(self, cell: RunningCell, source: str, kind: Kind) -> PartEnd:
-        """Run a cell or its next part, and return its end. If the worker ends, repeat everything in a new one, and go on.
+        """Run a cell or its next part, and return its end. If the worker ends, repeat everything in a new one.
 
         The worker may have been killed from outside. If a second one ends at the same place, the plan is at fault.
         """
@@ -273,7 +273,7 @@ class GrowingCell:
         self._end: PartEnd = (NO_END, ())
 
     def run(self, source: str) -> Fault | None:
-        """Run the next part: whole statements, preceded by one empty line for each line before. Return its fault, if any.
+        """Run the next part: whole statements, after one empty line for each earlier line. Return its fault, if any.
 
         No part may follow a fault. Raises what ``Session.run`` raises; the cell is over then.
         """

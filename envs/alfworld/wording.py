@@ -39,7 +39,7 @@ class Dialect:
     arrives_at_location: bool
     """``go to`` names the location, not the receptacle."""
     machines: dict[str, frozenset[str]]
-    """Treatment (``heat``) to the kinds of receptacles that provide it."""
+    """Maps a treatment (``heat``) to the kinds of receptacles that provide it."""
 
     @property
     def put(self) -> str:
@@ -107,7 +107,7 @@ _ROOM = "You are in the middle of a room. Looking quickly around you, you see "
 
 
 def enumeration(items: Sequence[str]) -> str:
-    """Join items to ``a``, ``a, and b`` or ``a, b, and c``; ``nothing`` if there are none."""
+    """Return items joined as ``a``, ``a, and b`` or ``a, b, and c``; ``nothing`` if there are none."""
     if len(items) < 2:
         return items[0] if items else "nothing"
     return f"{', '.join(items[:-1])}, and {items[-1]}"
@@ -203,7 +203,7 @@ def get_object_with_id(observation, object_name):
 
 
 def game_name(thing: object) -> str | None:
-    """Return the game's name of an id (``desk 1`` for ``desk_1``), or None if it is no id."""
+    """Return the game's name of an id (``desk 1`` for ``desk_1``), or None if it is not an id."""
     return thing.replace("_", " ") if isinstance(thing, str) and ID.fullmatch(thing) else None
 
 
@@ -238,9 +238,9 @@ _COMMANDS = {
     "inventory": "inventory",
     "examine * *": "examine",
 }
-"""Form of a command to its action; ``slice`` and ``help`` are not offered."""
+"""Maps the form of a command to its action; ``slice`` and ``help`` are not offered."""
 FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in _COMMANDS.items()}
-"""The pattern of each command to its verb and its action."""
+"""Maps the pattern of each command to its verb and its action."""
 
 
 def as_action(command: str) -> Action | None:

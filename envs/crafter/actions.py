@@ -53,7 +53,7 @@ def refusal(game: "CrafterGame", act: CrafterAction) -> str:
 
 def is_fast_asleep(game: "CrafterGame") -> bool:
     """Return whether every action now becomes sleep."""
-    return bool(game.player.sleeping and game.player.inventory["energy"] < rules().most["energy"])
+    return bool(game.player.sleeping and game.player.inventory["energy"] < rules().limits["energy"])
 
 
 def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
@@ -104,12 +104,12 @@ def _do(game: "CrafterGame", _: str) -> str:
         return f"there is nothing to be done with {kind}"
     if _missing(game, recipe["require"]):
         return f"you have no tool for {kind}"
-    full = [name for name in recipe["receive"] if name in rules().things and _items(game)[name] >= rules().most[name]]
+    full = [name for name in recipe["receive"] if name in rules().things and _items(game)[name] >= rules().limits[name]]
     return f"you cannot carry more {' and '.join(full)}" if full else ""
 
 
 def _sleep(game: "CrafterGame", _: str) -> str:
-    return "" if _items(game)["energy"] < rules().most["energy"] else "you are not tired"
+    return "" if _items(game)["energy"] < rules().limits["energy"] else "you are not tired"
 
 
 def _place(game: "CrafterGame", thing: str) -> str:

@@ -120,7 +120,7 @@ class MiniwobTab:
     def type(self, text: str) -> PageState:
         """Type into the field that has the focus."""
         answer = self._ask("typable")
-        return _page_state(answer) if "refused" in answer else self._send(list(devtools.typing(text)))
+        return _page_state(answer) if "refused" in answer else self._send(list(devtools.typing_commands(text)))
 
     def press(self, key: devtools.Key) -> PageState:
         """Press and release a key."""

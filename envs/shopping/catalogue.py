@@ -123,10 +123,10 @@ def phrase(purpose: str, dice: random.Random) -> str:
     return str(dice.choice(_data()["phrases"][purpose]))
 
 
-SHUFFLED_WITH = 233
+SHUFFLE_SEED = 233
 """WebShop's seed for shuffling its goals."""
 FAMILIES, WISHES = 10, 546
-WANTED = 0.6
+P_OPTION = 0.6
 """Probability that a wish names an option of its product; about one in five wishes names none, as in WebShop."""
 TENS = tuple(10.0 * ten for ten in range(1, 100))
 Data = Mapping[str, Any]
@@ -208,13 +208,13 @@ def _with_texts(product: Product, dice: random.Random) -> Product:
 def _wishes(products: Sequence[Product]) -> Sequence[Wish]:
     """Return wishes for random products, shuffled like WebShop's goals."""
     wishes = [_wish(product, random.Random(f"wish/{product.id}")) for product in products]
-    random.Random(SHUFFLED_WITH).shuffle(wishes)
+    random.Random(SHUFFLE_SEED).shuffle(wishes)
     return wishes[:WISHES]
 
 
 def _wish(product: Product, dice: random.Random) -> Wish:
     attributes = dice.sample(product.attributes, dice.choice((1, 2, 2, 3)))
-    options = {name: dice.choice(list(values)) for name, values in product.options.items() if dice.random() < WANTED}
+    options = {name: dice.choice(list(values)) for name, values in product.options.items() if dice.random() < P_OPTION}
     upper = upper_price(product.price_of(options), dice)
     return Wish(
         sentence=_sentence(product.query, attributes, options, dice) + price_clause(upper),

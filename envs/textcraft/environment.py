@@ -84,7 +84,7 @@ def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
 
 @cache
 def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
-    """Draw the commands of a task: the goal's tree, and up to 10 others that use its ingredients."""
+    """Return the drawn commands of a task: the goal's tree, and up to 10 others that use its ingredients."""
     dice = random.Random(seed)
     tree = book().tree(item)
     pool: set[CraftingCommand] = set()

@@ -1,4 +1,4 @@
-"""Connections to MCP servers, by the official SDK, in a thread of their own.
+"""Connections to MCP servers, by the official SDK, each in a separate thread.
 
 Secrets come from variables: ``$NAME`` in a command, a URL or a file of servers is replaced when the server is started.
 Each such value, and each value of ``env`` and ``headers``, is removed from everything that the server sends. A command
@@ -39,7 +39,7 @@ T = TypeVar("T")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 REDACTED = "***"
 LAST_WORDS = 500
-"""Characters of a dead server's standard error that a message repeats."""
+"""Maximum characters of a dead server's standard error that a message repeats."""
 CONNECTION_CLOSED = -32000
 PAGES = 100
 WAIT = 30.0
@@ -49,7 +49,7 @@ FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}
 
 @dataclass(frozen=True)
 class McpServer:
-    """A server as it was named, with variables unfilled."""
+    """A server as the user names it, with variables unfilled."""
 
     name: str
     command: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ def _refuse_secrets(words: Sequence[str]) -> None:
 
 
 def servers(rest: str) -> list[McpServer]:
-    """Read the servers that ``mcp:`` names: a URL, a file of servers, or a command. Raises UnknownEnvironment."""
+    """Return the servers that ``mcp:`` names: a URL, a file of servers, or a command. Raises UnknownEnvironment."""
     if re.match(r"https?://", rest):
         _refuse_secrets([rest])
         return [McpServer(re.sub(r"^https?://|[:/?].*", "", rest) or "server", url=rest)]
@@ -152,7 +152,7 @@ class McpConnection:
         return [types.Tool.model_validate(self.without_secrets(tool.model_dump(by_alias=True))) for tool in tools]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-        """Call a tool. Raises ToolFailed, and EnvironmentBroken if the server is gone."""
+        """Return the result of a tool. Raises ToolFailed, and EnvironmentBroken if the server is gone."""
         assert self._client is not None
         return self._wait(
             self._client.call_tool(name, dict(arguments), read_timeout_seconds=self._timeout), f"calling {name}"

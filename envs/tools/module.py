@@ -39,7 +39,7 @@ class ModuleEnvironment(ToolEnvironment):
     file: ClassVar[Path | None] = None
 
     def start(self, task: Task) -> str:
-        """Create the state."""
+        """Create the state of a task, and return "", since there is no first text."""
         try:
             self._state = type(self).make(task)
         except Exception as error:
@@ -87,8 +87,8 @@ class ModuleEnvironment(ToolEnvironment):
     @classmethod
     def checksums(cls, tasks: Any, options: Any = None) -> dict[str, str]:
         """Return the digests of the file of tasks and the module's file."""
-        own = {"module": file_digest(cls.file)} if cls.file else {}
-        return {**super().checksums(tasks, options), **own}
+        module = {"module": file_digest(cls.file)} if cls.file else {}
+        return {**super().checksums(tasks, options), **module}
 
 
 def environment(rest: str) -> type[ToolEnvironment]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-LONGEST_NAME = 200
+MAX_NAME = 200
 """Maximum characters shown of a name."""
 
 
@@ -24,7 +24,7 @@ def visible(text: str) -> str:
     return "".join(letter for letter in text if letter.isspace() or unicodedata.category(letter) not in invisible)
 
 
-def quoted(text: str, most: int = LONGEST_NAME) -> str:
+def quoted(text: str, most: int = MAX_NAME) -> str:
     """Return the text in quotes on one line, cut to ``most`` characters, so that it cannot look like a line of ours."""
     line = one_line(text)
     return repr(line if len(line) <= most else f"{line[:most].rstrip()}... (+{len(line) - most} characters)")

@@ -15,8 +15,8 @@ from planbook.envs.web.addresses import BLANK, AddressPolicy
 from planbook.envs.web.traffic import Params, Traffic
 
 VIEW: Mapping[str, JsonValue] = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
-MOST_TABS = 8
-MOST_DIALOGS = 3
+MAX_TABS = 8
+MAX_DIALOGS = 3
 """Maximum number of dialogs that an observation reports."""
 ANSWERED: Mapping[str, tuple[bool, str]] = {
     "alert": (True, "it was closed"),
@@ -151,15 +151,15 @@ class Context:
         target.traffic.document = tree["frameTree"]["frame"]["loaderId"]
         if state["result"].get("value") != "complete":
             target.traffic.announce()
-        self.rest(target, target.traffic.document)
+        self.finish_loading(target, target.traffic.document)
         return str(self.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
 
     def travel(self, target: TabTarget, method: str, **parameters: JsonValue) -> None:
-        """Start a navigation with a command; ``rest`` waits for its end."""
+        """Start a navigation with a command; ``finish_loading`` waits for its end."""
         target.traffic.announce()
         self.connection.post(method, target.session, **parameters)
 
-    def rest(self, target: TabTarget, document: str) -> str:
+    def finish_loading(self, target: TabTarget, document: str) -> str:
         """Wait until a tab has settled, and stop a page that does not load.
 
         Return why the page did not load; empty if it did, or if none was expected.
@@ -233,9 +233,9 @@ class Context:
         info = params["targetInfo"]
         if info.get("browserContextId") == self._id and info.get("openerId") and info["type"] == "page":
             open_tabs = sum(not target.hidden for target in self._targets.values())
-            if open_tabs + self._awaited >= MOST_TABS:
+            if open_tabs + self._awaited >= MAX_TABS:
                 self.connection.post("Target.closeTarget", targetId=info["targetId"])
-                self.news.add(f"A page wanted to open one more tab; {MOST_TABS} are open, it was not opened.")
+                self.news.add(f"A page wanted to open one more tab; {MAX_TABS} are open, it was not opened.")
             else:
                 self._awaited += 1
                 self.connection.post("Target.attachToTarget", targetId=info["targetId"], flatten=True)
@@ -269,7 +269,7 @@ class Context:
         if target.hidden:
             return
         self.news.dialogs += 1
-        if self.news.dialogs <= MOST_DIALOGS:
+        if self.news.dialogs <= MAX_DIALOGS:
             event = f" said {quoted(str(params['message']), 300)}" if params["message"] else " came up"
             self.news.add(f"A dialog ({kind}){event}; {result}.")
 

@@ -96,7 +96,7 @@ def every_task(options: BaseModel | None) -> list[WebTask]:
     return load_tasks(read.tasks, read.sites, read.logins)
 
 
-def gate_of(options: WebOptions, task: WebTask) -> AddressPolicy:
+def policy_of(options: WebOptions, task: WebTask) -> AddressPolicy:
     """Return the address policy for a task with real addresses (``tasks.with_site_addresses``)."""
     starts = [task.start, *task.more_tabs]
     hosts = dict.fromkeys(host_of(url)[1] for url in [*starts, *options.sites.values()])
@@ -203,7 +203,7 @@ class Web(WebActions):
 
     def _open_browser(self, task: WebTask, names: Names) -> Browsing:
         self._drop()
-        context = self._context = Context(chromium.shared(), gate_of(self._options, task), self._options.patience)
+        context = self._context = Context(chromium.shared(), policy_of(self._options, task), self._options.patience)
         return Browsing(context, context.open(), names, self._options.characters)
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from planbook.envs.browser.devtools import Answer, Command, CommandRefused
 from planbook.envs.web.context import Context, TabTarget
 from planbook.envs.web.page import PAGE, ElementRef, Trail, trail_of
 
-TYPED = 100
+MAX_TYPED = 100
 """Maximum characters typed key by key; a longer text is inserted as a whole."""
 WORLD = "planbook"
 
@@ -40,7 +40,7 @@ class WebTab:
     def fetch(self, url: str) -> str:
         """Navigate to an address and wait for its page; return why it did not load, or ""."""
         document = self.target.traffic.document
-        return self.load(url) or self.context.rest(self.target, document)
+        return self.load(url) or self.context.finish_loading(self.target, document)
 
     def trail(self, own: Trail | None = None) -> Trail:
         """Return the whole history: the browser's ``own``, and what comes before and after it."""
@@ -106,10 +106,10 @@ class WebTab:
             content = self.ask(place, "selectContent")
             if "refused" in content:
                 return content
-            delete = list(devtools.NAMED["delete"].commands()) if content["full"] else []
-            self.send([*delete, *(devtools.typing(text) if len(text) <= TYPED else [_insert(text)])])
+            delete = list(devtools.KEYS["delete"].commands()) if content["full"] else []
+            self.send([*delete, *(devtools.typing_commands(text) if len(text) <= MAX_TYPED else [_insert(text)])])
         if enter and not field_["area"]:
-            self.send(list(devtools.NAMED["enter"].commands()))
+            self.send(list(devtools.KEYS["enter"].commands()))
         return {}
 
     def choose(self, place: ElementRef, option: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quoted
 from planbook.envs.web.addresses import BLANK, Names
-from planbook.envs.web.context import MOST_TABS, Context, TabGone, TabTarget
+from planbook.envs.web.context import MAX_TABS, Context, TabGone, TabTarget
 from planbook.envs.web.page import (
     ADDRESS,
     TABS,
@@ -78,7 +78,7 @@ class Tabs:
     @property
     def room(self) -> bool:
         """True if one more tab may be opened."""
-        return len(self.tabs) < MOST_TABS
+        return len(self.tabs) < MAX_TABS
 
     # Restoring.
 
@@ -166,7 +166,7 @@ class Tabs:
             self.tabs = open_ones
             self.current = self.tabs.index(current) if current in self.tabs else len(self.tabs) - 1
 
-    def lasting(self) -> bool:
+    def take_lasting(self) -> bool:
         """Return True if servers may have stored something since the last call."""
         traffics = [tab.target.traffic for tab in self.tabs]
         lasting = any(traffic.lasting for traffic in traffics)
@@ -204,7 +204,7 @@ class Browsing(Tabs):
         tab, document = self.tab, self.tab.target.traffic.document
         tab.target.traffic.forget()  # do not wait again for requests that timed out before
         try:
-            refusal = move(tab) or self.context.rest(tab.target, document)
+            refusal = move(tab) or self.context.finish_loading(tab.target, document)
         except TabGone as gone:
             refusal = ""
             self.replace_lost(tab, str(gone), self.page)
@@ -269,7 +269,7 @@ class Browsing(Tabs):
             refusal = news.refused.pop(0)
         lines = [f"{REFUSED}{refusal}."] if refusal else []
         text = "\n".join([*lines, *(f"{reason}." for reason in news.refused), *news.lines(), self._page(page)])
-        return Observation(self.names.short(text), accepted=not refusal, lasting=self.lasting())
+        return Observation(self.names.short(text), accepted=not refusal, lasting=self.take_lasting())
 
     def _page(self, page: Page) -> str:
         head = [f"{ADDRESS}{quoted(page.url, 500)[1:-1]}", f"{TITLE}{quoted(page.title)}"]
