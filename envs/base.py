@@ -191,7 +191,7 @@ class Environment(
         return self._last.terminated or self._last.truncated
 
     def act(self, action: Action) -> Observation:
-        """Take one action, and return its observation. Raises EpisodeEnded after the end, UnknownAction if not offered."""
+        """Return an action's observation. Raises EpisodeEnded after the end, UnknownAction if it is not offered."""
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
         if self.ended:

@@ -142,7 +142,7 @@ class Deed:
 
 
 def deed_from_rules(rule: Callable[..., Deed], refused: type[Exception], unclear: Fact) -> Callable[..., Deed]:
-    """Build a function for ``Preconditions.deeds`` from the environment's own rules, which raise ``refused``.
+    """Return a function for ``Preconditions.deeds`` from the environment's rules, which raise ``refused``.
 
     ``rule`` returns the deed, or raises if these arguments can never succeed. While an argument is UNKNOWN, the fact
     ``unclear`` may become anything.

@@ -41,7 +41,7 @@ class EnvironmentOptions(BaseModel):
 
     @classmethod
     def read(cls, options: BaseModel | None) -> Self:
-        """Convert a caller's options to this class; None gives the defaults."""
+        """Return a caller's options as this class; None gives the defaults."""
         return options if isinstance(options, cls) else cls.model_validate(options.model_dump() if options else {})
 
 

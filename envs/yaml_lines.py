@@ -102,7 +102,7 @@ _ONE_DOCUMENT = "a second document begins here; write one to a file"
 
 
 def _plain(value: Any) -> Any:
-    """Convert ruamel's value to JSON. Dates, and numbers that JSON does not have, become texts."""
+    """Return ruamel's value as JSON. Dates, and numbers that JSON does not have, become texts."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -117,5 +117,5 @@ def _plain(value: Any) -> Any:
 
 
 def dotted(where: Where) -> str:
-    """Format a place for messages: nodes.plan.after[2]."""
+    """Return a place as messages write it: nodes.plan.after[2]."""
     return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")

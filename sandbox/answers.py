@@ -95,7 +95,7 @@ def open_message(
 
 
 def _as_number(seed: str) -> int:
-    """Convert a text to a number as ``random.seed`` does."""
+    """Return a text as a number, as ``random.seed`` converts it."""
     text = seed.encode()
     return int.from_bytes(text + sha512(text).digest())
 
@@ -170,12 +170,12 @@ class Answers:
         return _message(kind, source, name, compiled.code, self.take_changes(), self._clock)
 
     def compile(self, source: str, file: str, kind: Kind) -> Compiled:
-        """Compile a cell, or the next part of one."""
+        """Return a compiled cell or next part of one, or its faults."""
         context = self._context if self._last_file == file else self._context._replace(flags=0)
         return precompile(CompileRequest(source, file, self._guarded, kind == "part", context))
 
     def answer(self, message: list[Any]) -> bytes:
-        """Answer a request. Raises HostileFrame and BadAnswer. A function's BaseException passes through."""
+        """Return an answer to a request. Raises HostileFrame, BadAnswer. A function's BaseException passes through."""
         if message[0] == "sleep":
             self._clock += int(message[1] * SECOND)
             return _message("answer", None, None, self._clock)

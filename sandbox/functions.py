@@ -38,7 +38,7 @@ class FunctionSpec:
 
     @classmethod
     def of(cls, name: str, function: Function) -> "FunctionSpec":
-        """Read the signature, ``__signature__`` first. Raises BadFunction."""
+        """Return the spec of a function, from ``__signature__`` if it has one. Raises BadFunction."""
         check_name(name)
         if inspect.iscoroutinefunction(function):
             raise BadFunction(f"{name} is a coroutine function, which plans cannot await; use a plain function")

@@ -142,7 +142,7 @@ class Sandbox:
         seed: str | int = 0,
         meanwhile: Callable[[], None] | None = None,
     ) -> Session:
-        """Open a session; ``with sandbox.session(...) as session`` closes it.
+        """Open and return a session; ``with sandbox.session(...) as session`` closes it.
 
         - ``functions`` maps the names that plans use to functions, which run in this process. Dotted names become
           methods of an object that the plan sees. Arguments are checked against the annotations.

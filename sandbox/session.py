@@ -1,4 +1,4 @@
-"""A session: one namespace that lives across cells, in a worker of its own.
+"""A session: one namespace that lives across cells, in a separate worker.
 
 When its worker is lost, the session is rebuilt: its cells run again in a new worker and get the recorded answers, so
 that no function is called twice. Requests, output and value must be the same as the first time. They nearly always are,

@@ -1,4 +1,4 @@
-"""ALFWorld, with two engines: a fast one of our own, and textworld. Tests verify that they agree.
+"""ALFWorld, with two engines: our fast one, and textworld. Tests verify that they agree.
 
 - ``environment``: the class, its options and actions.
 - ``tasks``: downloaded games and named selections. ``generated`` makes games from seeds; ``rooms`` furnishes them.

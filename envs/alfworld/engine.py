@@ -41,10 +41,10 @@ class GameEngine(Protocol):
         """Load a game. Raises EnvironmentBroken for one that cannot be played."""
 
     def reset(self) -> GameReply:
-        """Start the loaded game from the beginning."""
+        """Start the loaded game from the beginning, and return its first text."""
 
     def step(self, command: str) -> GameReply:
-        """Carry out one command; an inadmissible one is answered with NOTHING."""
+        """Carry out one command and return the reply; an inadmissible one is answered with NOTHING."""
 
     def admissible(self) -> list[str]:
         """Return the commands that are admissible now, sorted."""

@@ -119,7 +119,7 @@ class Alfworld(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Load the game and start it."""
+        """Load and start the game, and return the first observation."""
         game = _game(task)
         self._uses_put = game.uses_put
         self._location, self._holding = START, EMPTY_HANDED
@@ -169,7 +169,7 @@ class Alfworld(Environment):
         self._engine.restore(engine)
 
     def _send(self, command: str, *things: object) -> GameReply:
-        """Send one command to the engine. ``command`` has a {} for each thing. Names that are no ids are refused."""
+        """Return the reply to a command, which has a {} for each thing. Names that are not ids are refused."""
         names = [game_name(thing) for thing in things]
         if None in names:
             return GameReply(NOTHING, self._won)

@@ -206,7 +206,7 @@ _RULES_NAME_OBJECTS = ("Knife", "ButterKnife")
 
 
 def pddl_name(name: str) -> str:
-    """Convert a name to the form that PDDL allows."""
+    """Return a name in the form that PDDL allows."""
     for mark, word in _MANGLED.items():
         name = name.replace(mark, word)
     return name

@@ -96,7 +96,7 @@ def peek(game_id: str) -> tuple[str, bool]:
 
 
 def read_game(game_id: str) -> AlfworldGame:
-    """Read a whole game."""
+    """Return a whole game, read from its file."""
     path = game_path(game_id)
     try:
         return AlfworldGame(game_id, json.loads(path.read_bytes()))

@@ -33,7 +33,7 @@ PATIENCE = 120.0
 
 @cache
 def _websocket() -> Any:
-    """Import websocket-client. Raises MissingRequirement."""
+    """Return the module of websocket-client. Raises MissingRequirement."""
     try:
         import websocket
     except ImportError as error:
@@ -72,7 +72,7 @@ class Connection:
         return self.call_all([(method, parameters)])[0]
 
     def call_all(self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None) -> list[Answer]:
-        """Send all commands, then wait for all answers: the browser handles them in this order.
+        """Send all commands, then return all answers: the browser handles them in this order.
 
         Raises CommandRefused for the first refused command, NoAnswer after this many ``seconds``.
         """

@@ -146,7 +146,7 @@ def own_shop() -> Shop:
 
 
 def upper_price(price: float, dice: random.Random) -> float:
-    """Draw an upper price like WebShop: the greater of two of the next four tens; NO_BOUND if too few are left."""
+    """Return an upper price like WebShop's: the greater of two of the next four tens; NO_BOUND if too few are left."""
     above = [ten for ten in TENS if ten > price][:4]
     return max(dice.sample(above, 2)) if len(above) >= 2 else NO_BOUND
 

@@ -155,7 +155,7 @@ class Textcraft(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Start with an empty inventory, and show the commands."""
+        """Start with an empty inventory, and return the commands with the goal."""
         self._bench = Bench(recipes.book(), commands_of(task))
         self._target = str(task.params["target"])
         self.carried = {}

@@ -127,7 +127,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def file_goals(cls, options: BaseModel | None) -> Mapping[str, TaskGoal]:
-        """Read the goals of the file of tasks, by id. Raises BadSelection."""
+        """Return the goals in the file of tasks, by id. Raises BadSelection."""
         path = getattr(options, "tasks", "")
         if not path:
             raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
@@ -253,7 +253,7 @@ class ToolEnvironment(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Set up the tools, and state the goal."""
+        """Set up the tools, and return the first text with the goal."""
         self._answers, self._last_verdict = [], None
         return Observation("\n".join(filter(None, (self.start(task), f"Your task is to: {task.goal}"))))
 
@@ -306,7 +306,7 @@ class ToolEnvironment(Environment):
         return None
 
     def load_state(self, state: Any) -> None:
-        """Return to a copy of the tools' state."""
+        """Restore a copy of the tools' state."""
 
 
 def _read_only(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., JsonValue]:

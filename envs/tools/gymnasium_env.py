@@ -76,7 +76,7 @@ class GymEnvironment(ToolEnvironment):
         return not getattr(options, "tasks", "")
 
     def start(self, task: Task) -> str:
-        """Reset the environment with the task's seed."""
+        """Reset the environment with the task's seed, and return the first observation as text."""
         self.close()
         try:
             self._env = gymnasium.make(self.id, **self._make)
@@ -167,7 +167,7 @@ def without_colours(text: str) -> str:
 
 
 def readable(observation: Any) -> JsonValue:
-    """Convert an observation to plain data, with numbers to six digits."""
+    """Return an observation as plain data, with numbers to six digits."""
     plain = observation.tolist() if hasattr(observation, "tolist") else observation
     if isinstance(plain, float):
         return float(f"{plain:.6g}") if math.isfinite(plain) else str(plain)
@@ -179,7 +179,7 @@ def readable(observation: Any) -> JsonValue:
 
 
 def read_action(space: Any, value: Any) -> Any:
-    """Convert a value to an action of a space. Raises ValueError with a description of the space."""
+    """Return a value as an action of a space. Raises ValueError with a description of the space."""
     native = value
     if isinstance(space, spaces.Discrete):
         native = value if type(value) is int else None
@@ -206,7 +206,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 def describe_space(space: Any) -> str:
-    """Describe the values of a space. Raises UnknownEnvironment for a kind that plans cannot use."""
+    """Return a description of the values of a space. Raises UnknownEnvironment for a kind that plans cannot use."""
     if isinstance(space, spaces.Discrete):
         return f"a whole number from {space.start} to {space.start + space.n - 1}"
     if isinstance(space, spaces.Box):

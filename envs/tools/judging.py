@@ -81,7 +81,7 @@ def _by_assertions(
 
 
 def _holds(session: Session, code: str, task: Task) -> bool:
-    """Run one assertion: an expression that must be true, or statements that must not raise."""
+    """Return whether one assertion holds: an expression must be true, statements must not raise."""
     result = session.run(code, "judge")
     if result.fault is None:
         return bool(result.value) or not _is_expression(code)

@@ -107,7 +107,7 @@ def servers(rest: str) -> list[McpServer]:
 
 
 def _of_file(path: Path) -> Iterator[McpServer]:
-    """Read the file that MCP clients share: ``{"mcpServers": {NAME: {"command": ..., "args": [...]}}}``."""
+    """Yield the servers of a file as MCP clients share: ``{"mcpServers": {NAME: {"command": ..., "args": [...]}}}``."""
     place = str(path)
     try:
         for name, entry in json.loads(path.read_text())["mcpServers"].items():

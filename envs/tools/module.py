@@ -81,7 +81,7 @@ class ModuleEnvironment(ToolEnvironment):
         return None
 
     def load_state(self, state: Any) -> None:
-        """Return to a copy of the state."""
+        """Restore a copy of the state."""
         self._state = deepcopy(state)
 
     @classmethod

@@ -76,7 +76,7 @@ class TaskFile(BaseModel):
 
 
 def read_goals(path: Path, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
-    """Read the goals of a file, by id. Raises BadSelection with all faults and their lines."""
+    """Return the goals in a file, by id. Raises BadSelection with all faults and their lines."""
     try:
         return _read(path, path.stat().st_mtime_ns, faults_of)
     except OSError as error:
@@ -178,7 +178,7 @@ def _required_parameters(function: Callable[..., Any]) -> set[str]:
 
 
 def call_with(function: Callable[..., Any], **values: object) -> Any:
-    """Call a function with those of the values that it has parameters for."""
+    """Return the result of a function called with those of the values that it has parameters for."""
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return function(**values)

@@ -128,7 +128,7 @@ INLINE = ("InlineTextBox", "LineBreak")
 TEXT = ("StaticText",)
 INSIGNIFICANT = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
                  "rowgroup", "Legend", "ListMarker")  # fmt: skip
-"""Roles without a meaning of their own: their children replace them, unless they have a name or the focus."""
+"""Roles without meaning: their children replace them, unless they have a name or the focus."""
 SEPARATORS = ("|", "•", "·")
 """Texts that only separate others."""
 MENU_POPUP = "MenuListPopup"
@@ -226,8 +226,8 @@ class AccessibilityTree:
         return result
 
     def _node(self, raw: AXNode, role: str, frame: str) -> AccessibilityNode:
-        every = {each["name"]: each["value"].get("value") for each in raw.get("properties", ())}
-        shown = {name: every[name] for name in SHOWN if name in every and _matters(role, name, every[name])}
+        values = {entry["name"]: entry["value"].get("value") for entry in raw.get("properties", ())}
+        shown = {name: values[name] for name in SHOWN if name in values and _matters(role, name, values[name])}
         backend = raw.get("backendDOMNodeId", 0)
         value = raw.get("value", {}).get("value", "")
         return AccessibilityNode(
@@ -236,7 +236,7 @@ class AccessibilityTree:
             backend=backend,
             frame=frame,
             value=visible(str(value)),
-            link=str(every.get("url", "")) if role == "link" else "",
+            link=str(values.get("url", "")) if role == "link" else "",
             properties=shown,
             box=self._boxes.get(backend),
         )

@@ -24,7 +24,7 @@ ANSWERED: Mapping[str, tuple[bool, str]] = {
     "prompt": (False, "it was cancelled"),
     "beforeunload": (True, "the page was left"),
 }
-"""Kind of dialog to the answer: True to accept it, and the text that reports this."""
+"""Maps a kind of dialog to the answer: True to accept it, and the text that reports this."""
 
 
 @dataclass
@@ -113,7 +113,7 @@ class Context:
             raise EnvironmentBroken(f"the browser refuses a cookie of the login: {error}") from error
 
     def open(self, hidden: bool = False) -> TabTarget:
-        """Open an empty tab. A ``hidden`` one reports no news."""
+        """Open and return an empty tab. A ``hidden`` one reports no news."""
         created = self._browser("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
         attached = self._browser("Target.attachToTarget", targetId=created["targetId"], flatten=True)
         target = self._register(str(created["targetId"]), str(attached["sessionId"]), hidden)
@@ -130,11 +130,11 @@ class Context:
             return
 
     def call(self, target: TabTarget, method: str, **parameters: JsonValue) -> Answer:
-        """Send one command to a tab. Raises CommandRefused, TabGone, and EnvironmentBroken if the browser is gone."""
+        """Return a tab's answer. Raises CommandRefused, TabGone, and EnvironmentBroken if the browser is gone."""
         return self.call_all(target, [(method, parameters)])[0]
 
     def call_all(self, target: TabTarget, commands: Sequence[Command]) -> list[Answer]:
-        """Send several commands to a tab, in order."""
+        """Return a tab's answers to several commands, in order."""
         if target.gone:
             raise TabGone("the page crashed")
         try:

@@ -170,8 +170,8 @@ class Web(WebActions):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Reset the task's site and open the start in a clean browser."""
-        web_task = next((each for each in chosen(self._options, (task.id,)) if each.id == task.id), None)
+        """Reset the task's site, open the start in a clean browser, and return the first observation."""
+        web_task = next((one for one in chosen(self._options, (task.id,)) if one.id == task.id), None)
         if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} under these options")
         if web_task.site:

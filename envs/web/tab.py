@@ -88,7 +88,7 @@ class WebTab:
         return kind if "refused" in kind else self.ask(place, "aim")
 
     def type(self, place: ElementRef, text: str, enter: bool) -> dict[str, Any]:
-        """Replace the content of a field with a text."""
+        """Replace the content of a field with a text; the answer may have ``refused``."""
         field_ = self.ask(place, "field")
         if "refused" in field_:
             return field_
@@ -113,11 +113,11 @@ class WebTab:
         return {}
 
     def choose(self, place: ElementRef, option: str) -> dict[str, Any]:
-        """Choose an option of a select box."""
+        """Choose an option of a select box; the answer may have ``refused``."""
         return self.ask(place, "choose", option)
 
     def scroll(self, sign: int, place: ElementRef | None) -> dict[str, Any]:
-        """Scroll down (1) or up (-1)."""
+        """Scroll down (1) or up (-1); the answer may have ``refused``."""
         if place is not None:
             return self.ask(place, "scroll", sign)
         world = self._isolated_world(self.target.traffic.frame)

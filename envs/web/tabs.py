@@ -58,7 +58,7 @@ class Tabs:
         return ""
 
     def open_tab(self) -> str:
-        """Open an empty tab after the others, which becomes the current one."""
+        """Open an empty tab after the others, which becomes the current one; return "", as a move does."""
         self.tabs.append(WebTab(self.context, self.context.open()))
         self.current = len(self.tabs) - 1
         return ""
@@ -200,7 +200,7 @@ class Browsing(Tabs):
     # Acting.
 
     def do(self, move: Move) -> Observation:
-        """Act in the current tab, wait until it settles, and observe it."""
+        """Act in the current tab, wait until it settles, and return its observation."""
         tab, document = self.tab, self.tab.target.traffic.document
         tab.target.traffic.forget()  # do not wait again for requests that timed out before
         try:
@@ -214,7 +214,7 @@ class Browsing(Tabs):
         return self._observe(refusal, stayed)
 
     def load(self, saved: SavedTabs) -> Observation:
-        """Load the pages of a copy again, in their current state, and observe."""
+        """Load the pages of a copy again, in their current state, and return the observation."""
         self.restore(saved)
         return self.do(lambda _: "")
 
@@ -241,7 +241,7 @@ class Browsing(Tabs):
         return f"[{number}] {node.role} {quoted(node.text(), 80)}" if node else f"[{number}]"
 
     def find(self, role: str, name: str) -> list[JsonValue]:
-        """Describe the elements of the whole page with that role and that text in their name, both in lower case."""
+        """Return descriptions of the page's elements with that role and that text in their name, both in lower case."""
         nodes = list(self.page.root.walk())[1:] if self.page else []
         matches = [node for node in nodes if role in ("", node.role) and name in node.text().lower()]
         return [self.names.shorten_values(describe(node, self.number(node))) for node in matches]

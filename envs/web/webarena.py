@@ -241,7 +241,7 @@ class Login(BaseModel):
 
 
 def read_login(path: Path) -> Login:
-    """Read a login. Raises BadSelection, with advice."""
+    """Return a login, read from its file. Raises BadSelection, with advice."""
     try:
         return Login.model_validate_json(path.read_bytes())
     except OSError as error:

@@ -137,7 +137,7 @@ def _build_report(code: str, tree: ast.Module, api: Api, definitions_only: bool,
 
 
 def _merge(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
-    """Merge the faults. Where the policy refuses an expression, its fault replaces all others."""
+    """Return all faults. Where the policy refuses an expression, its fault replaces all others."""
     places = {(fault.line, fault.column) for fault in refused if fault.line}
     report.faults = refused + [fault for fault in report.faults if (fault.line, fault.column) not in places]
     return report.sorted_faults()

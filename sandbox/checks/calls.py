@@ -258,7 +258,7 @@ class ApiUsage:
 
 
 def _function_of(node: ast.FunctionDef) -> Function:
-    """Describe a function that the plan defines. Its annotations are not enforced."""
+    """Return the description of a function that the plan defines. Its annotations are not enforced."""
     args = node.args
     positional = [*args.posonlyargs, *args.args]
     if len(positional) + len(args.kwonlyargs) > MAX_PARAMETERS:

@@ -89,7 +89,7 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
         return f"did you mean {near}?"
     if near := guess(name, members):
         return f"did you mean {members[near]}?"
-    if name in scopes.inside:
+    if name in scopes.local_names:
         return f"{name} is local to a function: let the function return it"
     return f'define it first; if it is meant as text, write "{name}"'
 

@@ -26,7 +26,7 @@ from planbook.sandbox.dry.values import (
 from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
 MAX_CALL_DEPTH = 8
-"""Nested calls of plan functions. Deeper ones are not followed."""
+"""Maximum nesting of calls of plan functions. Deeper ones are not followed."""
 
 
 class CallArguments(NamedTuple):
@@ -107,7 +107,7 @@ class Calls(Expressions):
     # The plan's own functions.
 
     def call_plan_function(self, node: ast.Call, function: DefinedFunction, arguments: CallArguments) -> Value:
-        """Follow a call of a function of the plan."""
+        """Follow a call of a function of the plan, and return its value."""
         again = any(enclosing is function.node for enclosing in self.inside)
         if again or len(self.chain) >= MAX_CALL_DEPTH or effects.is_generator(function.node) or not arguments.whole:
             return self._call_unknown(arguments, function)
@@ -210,7 +210,7 @@ class Calls(Expressions):
     def container_method(
         self, container: Container, name: str, args: Sequence[Value], named: Mapping[str, Value]
     ) -> Value:
-        """Carry out a method of a container. Raises NotKnown, with nothing changed, if its effect is unknown."""
+        """Return the result of a container's method. Raises NotKnown, without a change, if its effect is unknown."""
         content = self.content(container)
         way = _METHODS.get((type(content), name))
         if content is None or way is None or named or len(content) >= MAX_ITEMS:
@@ -275,7 +275,7 @@ _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (set, "copy"): Calls._copy,
     (set, "clear"): lambda walk, content: content.clear(),
 }
-"""Type and method to a function that changes a copy of the content and returns the method's value."""
+"""Maps type and method to a function that changes a copy of the content and returns the method's value."""
 _CONSUMERS = frozenset("all any dict list max min next set sorted sum tuple".split())
 
 

@@ -28,7 +28,7 @@ class Expressions(BaseWalk):
     """Evaluates expressions, and converts values to and from Python's own."""
 
     def plain(self, value: Value) -> Plain:
-        """Convert to a Python value. Raises NotKnown if any part is unknown or it is too large."""
+        """Return the value as Python's. Raises NotKnown if any part is unknown or it is too large."""
         return self._plain(value, count(1))
 
     def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
@@ -46,13 +46,13 @@ class Expressions(BaseWalk):
         return type(content)(self._plain(item, parts) for item in content)
 
     def flat(self, value: Value) -> Plain:
-        """Convert as ``plain`` does. Also raises NotKnown for nested containers, which would lose their identity."""
+        """Return what ``plain`` does. Also raises NotKnown for nested containers, which would lose their identity."""
         if any(isinstance(item, Container) for item in self.items(value) or ()):
             raise NotKnown
         return self.plain(value)
 
     def from_python(self, value: Plain) -> Value:
-        """Convert a Python value to a value of the dry run."""
+        """Return a Python value as a value of the dry run."""
         if isinstance(value, list):
             return self.new_container([self.from_python(item) for item in value])
         if isinstance(value, dict):
@@ -62,7 +62,7 @@ class Expressions(BaseWalk):
         return tuple(map(self.from_python, value)) if isinstance(value, tuple) else value
 
     def key(self, value: Value) -> Value:
-        """Convert a value to a key of a dict or set. Raises NotKnown."""
+        """Return a value as a key of a dict or set. Raises NotKnown."""
         if isinstance(value, tuple):
             return tuple(map(self.key, value))
         if value is None or isinstance(value, str | int | float | bytes):

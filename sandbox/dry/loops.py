@@ -11,11 +11,11 @@ from planbook.sandbox.dry.values import UNKNOWN, BuiltinFunction, Container, Not
 from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, merge_states
 
 MAX_TURNS = 300
-"""Turns of a loop that are followed one by one."""
+"""Maximum number of turns of a loop that are followed one by one."""
 MAX_ENDLESS_TURNS = 4
 """The same for ``while True``, which only a break ends."""
 MAX_ROUNDS = 3
-"""Turns over unknown items that are followed until nothing changes."""
+"""Maximum number of turns over unknown items that are followed until nothing changes."""
 
 Turn = Callable[[], None]
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -102,7 +102,7 @@ class Loops(Calls):
     # Items and turns.
 
     def _iterated(self, node: ast.expr) -> Value:
-        """Evaluate what a loop iterates over. Iterators are expanded here, since they are used once."""
+        """Return the value that a loop iterates over. Iterators are expanded here, since they are used once."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             function = self.look_up(node.func.id, self.frame)
             if (

@@ -36,7 +36,7 @@ class WalkState:
     """Functions and objects of the session that became part of something unknown, which may call them."""
 
     def copy(self) -> "WalkState":
-        """Fork the state."""
+        """Return an independent copy of the state."""
         frames = {number: dict(names) for number, names in self.frames.items()}
         return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
 
@@ -89,7 +89,7 @@ def _inside(content: Content) -> list[Value]:
 
 
 def merge_states(first: WalkState, second: WalkState) -> WalkState:
-    """Merge two states. A name that only one binds keeps its value, since reading it in the other raises."""
+    """Return two states merged. A name that only one binds keeps its value, since reading it in the other raises."""
     state = WalkState(first.knowledge.either(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
     state.heap = second.heap | first.heap
     for number in sorted(first.heap.keys() & second.heap.keys()):
@@ -104,7 +104,7 @@ def merge_states(first: WalkState, second: WalkState) -> WalkState:
 
 
 def merge_values(state: WalkState, first: Value, second: Value) -> Value:
-    """Merge two values: return the value if equal, merge tuples by item, else return UNKNOWN."""
+    """Return the value if both are equal, tuples merged by item, else UNKNOWN."""
     if same(first, second):
         return first
     if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
@@ -131,7 +131,7 @@ def _merge_content(state: WalkState, number: int, first: Content, second: Conten
 MODULE = 0
 """Number of the plan's own frame."""
 MAX_STEPS = 20_000
-"""Statements and calls that a walk follows before it gives up."""
+"""Maximum number of statements and calls that a walk follows before it gives up."""
 
 
 class TooManyPaths(Exception):
@@ -180,7 +180,7 @@ class BaseWalk(ast.NodeVisitor):
     """Ids of generator expressions that are consumed immediately, as in ``any(...)``."""
     parents: dict[int, int] = field(default_factory=dict)
     declared: dict[int, tuple[set[str], set[str]]] = field(default_factory=lambda: {MODULE: (set(), set())})
-    """Frame to the names declared global and nonlocal."""
+    """Maps a frame to the names declared global and nonlocal."""
     transparent: set[int] = field(default_factory=set)
     """Frames of comprehensions: a name assigned by := belongs to the frame around them."""
     loops: list[LoopExits] = field(default_factory=list)
@@ -320,7 +320,7 @@ class BaseWalk(ast.NodeVisitor):
         self.state.frames.setdefault(frame, {})[name] = value
 
     def new_container(self, content: Content) -> Container:
-        """Make a list, dict or set."""
+        """Create and return a list, dict or set."""
         self._numbers += 1
         self.state.heap[self._numbers] = content
         return Container(self._numbers)

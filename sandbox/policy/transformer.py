@@ -151,7 +151,7 @@ IMPORT_CATCHERS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", 
 """An except clause for one of these catches a failing import."""
 
 MOST_SHOWN = 60
-"""Names of a module that a hint lists."""
+"""Maximum number of a module's names that a hint lists."""
 _KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(MODULES))}"
 
 

@@ -22,7 +22,7 @@ _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
 _MAY_CONTINUE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
 """Statements that a later ``else`` or ``except`` may continue."""
 _MAX_FAILED = 400_000
-"""Characters that may be parsed without success, counting repeated parses. After that, code is parsed again only once
+"""Maximum characters parsed without success, counting repeated parses. After that, code is parsed again only once
 it has grown by half: a broken plan would otherwise be parsed again at every line."""
 DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
@@ -112,7 +112,7 @@ def _is_docstring(statement: Statement) -> bool:
 
 
 def _group_by_line(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
-    """Group statements that share a line."""
+    """Return the statements grouped by line."""
     groups: list[list[ast.stmt]] = []
     for statement in body:
         if groups and groups[-1][-1].end_lineno == statement.lineno:

@@ -103,7 +103,7 @@ def _opens_python(line: str) -> bool:
 
 
 def _dedent(indent: str, lines: list[str]) -> str:
-    """Remove the indentation of the fence, and that of the first line, from all lines."""
+    """Return the lines without the indentation of the fence, and that of the first line."""
     lines = [line.removeprefix(indent) if indent else line for line in lines]
     first = next((line for line in lines if line.strip()), "")
     margin = margin_of(first)
@@ -148,7 +148,7 @@ class ReadReply:
 
 
 def read_reply(text: str) -> ReadReply:
-    """Find the plan in a model's reply. Never raises; an unusable reply has a ``problem`` that the model can act on.
+    """Return the plan in a model's reply. Never raises; an unusable reply has a ``problem`` that the model can act on.
 
     Line ends become newlines, and common indentation is removed; the code is otherwise unchanged.
 

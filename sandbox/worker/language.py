@@ -58,7 +58,7 @@ class HostFinder:
         self._found: dict[str, tuple[str, bool]] = {}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        """Request a module from the host."""
+        """Return the spec of a module that the host sends, or None."""
         source = self.ask(name)
         if source is None:
             return None
@@ -223,7 +223,7 @@ def _delattr(target: Any, name: str, /) -> None:
 
 
 def _formatter(method: Any) -> Any:
-    """Wrap ``format`` or ``format_map`` so that it checks the template, if the method belongs to strings."""
+    """Return ``format`` or ``format_map``, wrapped to check the template if the method belongs to strings."""
     if method is str.format or method is str.format_map:
         return lambda template, *args, **kwargs: method(_check_template(template), *args, **kwargs)
     if isinstance(method, types.BuiltinMethodType) and isinstance(method.__self__, str):

@@ -159,7 +159,7 @@ class Link:
         return decode(self._read(size).decode())  # type: ignore[no-any-return]
 
     def _read(self, size: int) -> bytes:
-        """Read this many bytes into one object, however they arrive: addresses in memory depend on it."""
+        """Return this many bytes as one object, however they arrive: addresses in memory depend on it."""
         read = b""
         try:
             while len(read) < size:

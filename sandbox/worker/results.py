@@ -76,7 +76,7 @@ def _text_key(key: object) -> str:
 
 
 def to_bytes(value: object) -> bytes:
-    """Encode a value from ``as_json``. Raises ValueError for nan, infinity and lone surrogates."""
+    """Return a value from ``as_json``, encoded. Raises ValueError for nan, infinity and lone surrogates."""
     try:
         return encode(value).encode()
     except UnicodeEncodeError:

@@ -128,7 +128,7 @@ class CellRunner:
 
 
 def _code(compiled: str) -> tuple[CodeType, CodeType | None]:
-    """Unpack the code that the host has compiled."""
+    """Return the code, and the final expression if any, that the host has compiled."""
     return marshal.loads(a2b_base64(compiled))  # type: ignore[no-any-return]
 
 
