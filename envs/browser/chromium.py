@@ -74,7 +74,7 @@ def require() -> tuple[str, str]:
 
 
 def start_selenium(profile: str) -> "webdriver.Chrome":
-    """Return a browser started with Selenium; both processes have ``profile`` on their command lines for the watchdog."""
+    """Return a new browser with Selenium; both processes have ``profile`` on their command lines for the watchdog."""
     try:
         from selenium import webdriver  # imported here since it is slow
         from selenium.common.exceptions import WebDriverException
