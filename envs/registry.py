@@ -88,7 +88,7 @@ def register_class(environment: type[Environment]) -> str:
 def known_environments() -> Mapping[str, str]:
     """Return "module:class" by name, for every environment with a name. Shipped ones cannot be replaced.
 
-    Reading the entry points of all installed packages takes some 20 ms, so this is cached.
+    Reading the entry points of all installed packages takes about 20 ms, so this is cached.
     """
     registered = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
     return {**registered, **SHIPPED}

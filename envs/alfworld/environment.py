@@ -10,7 +10,7 @@ from planbook.envs.alfworld.direct import DirectEngine
 from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, GameEngine, GameReply, ReferenceEngine
 from planbook.envs.alfworld.goals import TYPES, AlfworldGoals
 from planbook.envs.alfworld.preconditions import preconditions
-from planbook.envs.alfworld.tasks import NAMED, checksums
+from planbook.envs.alfworld.tasks import SELECTIONS, checksums
 from planbook.envs.alfworld.wording import EMPTY_HANDED, HELPERS, START, as_action, first_text, game_name, paper_text
 from planbook.envs.base import Environment, action
 from planbook.envs.preconditions import Preconditions
@@ -56,8 +56,8 @@ class Alfworld(Environment):
         "with 'Nothing happens.' The episode ends by itself once the task is done."
     )
     types = TYPES
-    splits = (*tasks.DATA_SPLITS, generated.SPLIT, *NAMED)
-    parts = dict.fromkeys(NAMED, tasks.DATA_SPLITS)
+    splits = (*tasks.DATA_SPLITS, generated.SPLIT, *SELECTIONS)
+    parts = dict.fromkeys(SELECTIONS, tasks.DATA_SPLITS)
     object_ids = r"[a-z]+_\d+"
     attributes = {
         "location": f"the receptacle that the agent stands at; {START!r} before the first go_to",

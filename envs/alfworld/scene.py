@@ -48,13 +48,13 @@ class GameScene:
     """The constant part of a game, and its start state."""
 
     names: dict[str, str]
-    """PDDL id to the game's name (``desk 1``)."""
+    """Maps a PDDL id to the game's name (``desk 1``)."""
     places: dict[str, str]
     """Maps a receptacle to its location."""
     kinds: dict[str, str]
-    """Object or receptacle to its type (``mugtype``)."""
+    """Maps an object or receptacle to its type (``mugtype``)."""
     marked: dict[str, Names]
-    """Unary predicate (``openable``) to the entities that have it."""
+    """Maps a unary predicate (``openable``) to the entities that have it."""
     can_contain: Pairs
     """(receptacle type, object type)"""
     contained: Pairs
@@ -66,7 +66,7 @@ class GameScene:
 
     @cached_property
     def ids(self) -> dict[str, str]:
-        """The game's names to PDDL ids."""
+        """Maps the game's names to PDDL ids."""
         return {name: entity for entity, name in self.names.items()}
 
     @cached_property

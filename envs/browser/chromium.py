@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from selenium import webdriver
 
 PACKAGES = {"selenium": "selenium", "websocket-client": "websocket"}
-"""Required packages: name on the package index to module."""
+"""Maps the name of a required package on the package index to its module."""
 REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "
     "or name them in PLANBOOK_CHROMIUM and PLANBOOK_CHROMEDRIVER"

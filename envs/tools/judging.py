@@ -13,7 +13,7 @@ from planbook.envs.tools.tasks import Judge, call_with, judge_function
 from planbook.envs.types import Task, Verdict
 from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session
 
-_ONE = Lock()
+_LOCK = Lock()
 
 
 class Situation(BaseModel):
@@ -100,7 +100,7 @@ def _is_expression(code: str) -> bool:
 
 def _sandbox() -> Sandbox:
     """Return the sandbox for assertions outside an episode."""
-    with _ONE:
+    with _LOCK:
         return _shared_sandbox()
 
 

@@ -88,15 +88,15 @@ def _refuse_secrets(words: Sequence[str]) -> None:
         )
 
 
-def servers(rest: str) -> list[McpServer]:
+def servers(target: str) -> list[McpServer]:
     """Return the servers that ``mcp:`` names: a URL, a file of servers, or a command. Raises UnknownEnvironment."""
-    if re.match(r"https?://", rest):
-        _refuse_secrets([rest])
-        return [McpServer(re.sub(r"^https?://|[:/?].*", "", rest) or "server", url=rest)]
-    if rest.endswith(".json") and " " not in rest:
-        return list(_of_file(Path(rest)))
+    if re.match(r"https?://", target):
+        _refuse_secrets([target])
+        return [McpServer(re.sub(r"^https?://|[:/?].*", "", target) or "server", url=target)]
+    if target.endswith(".json") and " " not in target:
+        return list(_of_file(Path(target)))
     try:
-        words = shlex.split(rest)
+        words = shlex.split(target)
     except ValueError as error:
         raise UnknownEnvironment(f"mcp: the command cannot be read: {error}; close its quotes") from error
     if not words:

@@ -42,7 +42,7 @@ class Judge(BaseModel):
     """``FILE.py:function`` or ``package.module:function``, which may take ``state``, ``answer`` and ``task``."""
 
     @model_validator(mode="after")
-    def _one(self) -> "Judge":
+    def _check_one_judge(self) -> "Judge":
         if len(self.model_fields_set) != 1:
             raise ValueError("a judge is one of answer, assert and python; leave `judge` out if nobody judges")
         return self

@@ -14,7 +14,7 @@ from planbook.sandbox.suggest import Guess
 # Names.
 
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
-"""The language policy reports those that plans do not have, with a hint."""
+"""Python's built-ins. The language policy reports those that plans do not have, with a hint."""
 
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:

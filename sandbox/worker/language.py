@@ -55,23 +55,23 @@ class HostFinder:
 
     def __init__(self) -> None:
         self.ask: Ask = lambda name: None
-        self._found: dict[str, tuple[str, bool]] = {}
+        self._sources: dict[str, tuple[str, bool]] = {}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
         """Return the spec of a module that the host sends, or None."""
         source = self.ask(name)
         if source is None:
             return None
-        self._found[name] = source
+        self._sources[name] = source
         loader: Any = self
         return importlib.machinery.ModuleSpec(name, loader, origin=f"<{name}>", is_package=source[1])
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """Use Python's default."""
+        """Return None, so that Python creates the module."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Run the source of a module."""
-        source, _ = self._found.pop(module.__name__)
+        source, _ = self._sources.pop(module.__name__)
         exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))
         if module.__name__ in MODULES:
             _make_plan_module(module)
@@ -148,7 +148,7 @@ class Output(io.TextIOBase):
         return True
 
     def write(self, text: str, /) -> int:
-        """Send the text to the host at once."""
+        """Send the text to the host at once, and return its length."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         self._write(text)
@@ -181,7 +181,7 @@ _INTERNAL = frozenset({"__future__", "_strptime"})
 
 MAIN = "__main__"
 _KEPT = frozenset({"__build_class__", "__debug__", "__import__"})
-"""Special built-in names that running code needs."""
+"""Special built-in names that remain, since running code needs them."""
 
 
 class RefusedAttribute(AttributeError):
