@@ -38,11 +38,11 @@ _ACCEPTED_TYPES: dict[object, tuple[type, ...]] = {
     None: (type(None),),
     type(None): (type(None),),
 }
-"""Annotation to the types of literals that it accepts. Other annotations accept all."""
+"""Maps an annotation to the types of literals that it accepts. Other annotations accept all."""
 
 
 ArgumentProblem = tuple[ast.expr, str, str, str]
-"""A node of a call, and the type, message and hint of what is wrong there."""
+"""A node of a call, and the type, message and hint of the fault there."""
 
 
 def argument_problems(call: ast.Call, function: Function, guess: Guess = closest) -> Iterator[ArgumentProblem]:
@@ -87,9 +87,9 @@ def _bind(
     bound += by_keyword
     problems += keyword_problems
     if not any(keyword.arg is None for keyword in call.keywords) and not any(hint for _, hint in problems):
-        have = {p.name for p, _ in bound}
+        passed = {p.name for p, _ in bound}
         reachable = [p for p in parameters if starred is None or p.kind is Kind.KEYWORD_ONLY]
-        if missing := [p.name for p in reachable if p.required and p.name not in have]:
+        if missing := [p.name for p in reachable if p.required and p.name not in passed]:
             problems.append((f"lacks {' and '.join(missing)}", ""))
     return bound, problems
 

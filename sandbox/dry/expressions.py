@@ -25,7 +25,7 @@ from planbook.sandbox.dry.walk import BaseWalk
 
 
 class Expressions(BaseWalk):
-    """Evaluates expressions, and converts values to and from Python's own."""
+    """Evaluates expressions, and converts values to and from Python's."""
 
     def plain(self, value: Value) -> Plain:
         """Return the value as Python's. Raises NotKnown if any part is unknown or it is too large."""
@@ -70,7 +70,7 @@ class Expressions(BaseWalk):
         raise NotKnown
 
     def value(self, node: ast.expr) -> Value:
-        """Evaluate an expression. Raises PathEnded if no path returns from it."""
+        """Return the value of an expression. Raises PathEnded if no path returns from it."""
         return self.visit(node)
 
     def visit_parts(self, node: ast.AST) -> Value:
@@ -120,7 +120,7 @@ class Expressions(BaseWalk):
         return self.new_container(self.unpack(node.elts))
 
     def unpack(self, nodes: list[ast.expr]) -> list[Value] | None:
-        """Evaluate expressions in order, and unpack starred ones. Return None if the number of values is unknown."""
+        """Return the values of expressions in order, starred ones unpacked; None if their number is unknown."""
         values: list[Value] | None = []
         for node in nodes:
             value = self.value(node.value if isinstance(node, ast.Starred) else node)
@@ -180,8 +180,8 @@ class Expressions(BaseWalk):
             right = self.value(right_node)
             result = self._compare(operation, left, right)
             if isinstance(result, UnknownType):
-                for rest in node.comparators[position + 1 :]:
-                    self.branches(lambda rest=rest: self.value(rest), lambda: None)  # type: ignore[misc]
+                for other in node.comparators[position + 1 :]:
+                    self.branches(lambda other=other: self.value(other), lambda: None)  # type: ignore[misc]
                 return UNKNOWN
             if not result:
                 return False

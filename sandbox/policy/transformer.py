@@ -150,7 +150,7 @@ class BasePolicy(RestrictingNodeTransformer):
 IMPORT_CATCHERS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 """An except clause for one of these catches a failing import."""
 
-MOST_SHOWN = 60
+MAX_SHOWN_NAMES = 60
 """Maximum number of a module's names that a hint lists."""
 _KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(MODULES))}"
 
@@ -240,7 +240,7 @@ class ImportPolicy(BasePolicy):
             return
         exported = public(module)
         hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, exported)
-        hint = hint or f"{module} has: {', '.join(exported[:MOST_SHOWN])}"
+        hint = hint or f"{module} has: {', '.join(exported[:MAX_SHOWN_NAMES])}"
         self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
 
 
