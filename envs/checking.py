@@ -18,7 +18,7 @@ from planbook.envs.errors import EnvsError, MissingRequirement, raised_at
 from planbook.envs.types import Action, ActionSpec, Observation, Selection, Task, Verdict
 
 OWN_FOLDERS = (Path(__file__).parent, Path(__file__).parent / "tools")
-"""Folders of planbook's own code. No mistake is attributed to it."""
+"""Folders of planbook's code. No mistake is attributed to it."""
 TASKS = 3
 """Number of tasks played of each split."""
 ACTIONS = 20
@@ -227,8 +227,8 @@ class _Checker:
     def _play(self, env: Environment, task: Task, script: Steps | None) -> Steps:
         """Play an episode with random actions, or those of a script, and return its steps."""
         dice = random.Random(f"{self._env.name}/{task.id}")
-        begun = self._call("begin()", env.reset, task)
-        steps: Steps = [(Action("begin"), begun)]
+        first = self._call("begin()", env.reset, task)
+        steps: Steps = [(Action("begin"), first)]
         if script is None and self._verdict(env).solved:
             self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
         deadline = time.monotonic() + SECONDS

@@ -40,7 +40,7 @@ FAULTS = TypeAdapter(tuple[Fault, ...])
 def parse_message(payload: bytes) -> list[Any]:
     """Return a message of one of the shapes. Raises HostileFrame.
 
-    Everything is checked here except the arguments of a "call", which the function's own spec checks.
+    Everything is checked here except the arguments of a "call", which the function's spec checks.
     """
     try:
         message = from_json(payload, allow_inf_nan=False, cache_strings=False)

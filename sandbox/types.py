@@ -65,7 +65,7 @@ class Fault:
 
     ``str(fault)`` has everything: line, type, message, the line of code, and advice.
 
-    ``line`` counts from 1 and ``column`` from 0, in the cell's own source; ``source`` is the text of that line.
+    ``line`` counts from 1 and ``column`` from 0, in the cell's source; ``source`` is the text of that line.
     ``type`` is the exception's class name, the name of the limit, or the name of the check. ``callers`` are the lines
     of the calls that led to an exception in a function of the cell, outermost first.
     """

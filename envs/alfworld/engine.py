@@ -28,14 +28,14 @@ class AlfworldGame:
 
 @dataclass(frozen=True, slots=True)
 class GameReply:
-    """The answer to a command: the game's own text, and whether its goal holds now."""
+    """The answer to a command: the game's text, and whether its goal holds now."""
 
     text: str
     won: bool
 
 
 class GameEngine(Protocol):
-    """An engine that plays one game at a time. Commands and texts are the game's own (``go to desk 1``)."""
+    """An engine that plays one game at a time. Commands and texts are the game's (``go to desk 1``)."""
 
     def load(self, game: AlfworldGame) -> None:
         """Load a game. Raises EnvironmentBroken for one that cannot be played."""

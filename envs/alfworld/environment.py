@@ -106,7 +106,7 @@ class Alfworld(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions in the game's own domain."""
+        """Return the preconditions in the game's domain."""
         chosen = AlfworldOptions.read(options)
         return preconditions(_game(task), shared_open=chosen.shared_locations == "open")
 

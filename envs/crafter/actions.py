@@ -30,7 +30,7 @@ class CrafterAction(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The game's own name for the action."""
+        """The game's name for the action."""
         thing = MOVES[self.thing] if self.verb == "move" else self.thing
         return f"{self.verb}_{thing}" if thing else self.verb
 
@@ -65,7 +65,7 @@ def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, befor
 
 
 def outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
-    """Return a sentence about an action's effect, from the game's own counts, without a full stop."""
+    """Return a sentence about an action's effect, from the game's counts, without a full stop."""
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")

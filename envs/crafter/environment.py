@@ -203,7 +203,7 @@ class Crafter(Environment):
         return tuple(self.game.unlocked)
 
     def measures(self) -> Mapping[str, float]:
-        """Return the sum of the game's own reward, and the steps taken."""
+        """Return the sum of the game's rewards, and the steps taken."""
         return {"reward": self.game.reward, "steps": self.game.steps}
 
     def possible_actions(self) -> list[Action]:

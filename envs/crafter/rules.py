@@ -14,7 +14,7 @@ VITALS = ("health", "food", "drink", "energy")
 
 
 class GameRules(NamedTuple):
-    """The game's own tables."""
+    """The game's tables."""
 
     actions: Sequence[str]
     materials: Sequence[str]

@@ -1,4 +1,4 @@
-"""Products and wishes, and our own catalogue: 1,200 products and 546 wishes, made from ``kinds.json`` and seeds.
+"""Products and wishes, and our catalogue: 1,200 products and 546 wishes, made from ``kinds.json`` and seeds.
 
 Each kind of product has ten families of three similar products: the second has another attribute in place of one, the
 third costs more and lacks some of the options.
@@ -21,7 +21,7 @@ class Product:
     """One product. Prices are in dollars; texts are unchanged from their source.
 
     ``options`` maps the name of an option to its values, and each value to its extra on ``price``. ``category`` is the
-    shop's own (``beauty``), ``query`` the words that find products of the kind, ``path`` their position in the shop
+    shop's (``beauty``), ``query`` the words that find products of the kind, ``path`` their position in the shop
     (``Beauty & Personal Care › Skin Care › Body Lotion``). ``shown`` is the price range on the page if it does not
     follow from the options.
     """
@@ -134,7 +134,7 @@ Data = Mapping[str, Any]
 
 @cache
 def own_shop() -> Shop:
-    """Return our own catalogue, built once per process (about 50 ms)."""
+    """Return our catalogue, built once per process (about 50 ms)."""
     data = _data()
     products = {
         product.id: product

@@ -206,7 +206,7 @@ agent.click("Buy Now")
         return {"page": self._place.page, "selected": chosen}
 
     def possible_actions(self) -> list[Action]:
-        """Return every click; on the search page, a search for the goal's own words."""
+        """Return every click; on the search page, a search for the goal's words."""
         if self._place.page == SEARCH and self._wish is not None:
             return [Action("search", (self._wish.sentence,))]
         return [Action("click", (button,)) for button in self._pages.buttons(self._place)]

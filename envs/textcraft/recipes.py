@@ -111,7 +111,7 @@ def book() -> Book:
 
 
 def read_tree(data: Path) -> Any:
-    """Return the package's own crafting tree, with its files read in reverse order of their names.
+    """Return the package's crafting tree, with its files read in reverse order of their names.
 
     The package reads files in directory order and leaves out recipes that close a cycle, so the order decides which
     items are base items: in this order the ingot, not the nugget. So the package gets one file at a time.

@@ -72,7 +72,7 @@ class Tool:
     returns: Any
     doc: str
     source: Any
-    """The environment's own data for calling it."""
+    """The environment's data for calling it."""
     effect: Effect = ""
 
     @property

@@ -261,7 +261,7 @@ def _fold(root: AccessibilityNode) -> None:
     """Remove repetitions: text that a name includes, and names that repeat the content."""
     for node in reversed(list(root.walk())):
         if node.role == "combobox" and any(child.role == "popup" for child in node.children):
-            node.options = [each.name for each in node.walk() if each.role == "option" and each.name]
+            node.options = [inner.name for inner in node.walk() if inner.role == "option" and inner.name]
             node.children = []
         elif node.role in ATOMIC:
             _fold_atomic(node)

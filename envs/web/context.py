@@ -1,4 +1,4 @@
-"""A browser context: tabs with their own cookies and storage, and the browser's events about them."""
+"""A browser context: tabs with separate cookies and storage, and the browser's events about them."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -78,7 +78,7 @@ class TabGone(EnvironmentBroken):
 
 
 class Context:
-    """The tabs of one environment, in their own browser context.
+    """The tabs of one environment, in a separate browser context.
 
     ``popups`` holds the tabs that pages opened, until the environment takes them over.
     """
@@ -175,7 +175,7 @@ class Context:
         return f"the page did not load within {self.patience:g} seconds"
 
     def _turn_back(self, target: TabTarget) -> str:
-        """Leave the browser's own page about a failure; return a description of the failure."""
+        """Leave the browser's page about a failure; return a description of the failure."""
         failed, target.traffic.failed = target.traffic.failed, ""
         history = self.call(target, "Page.getNavigationHistory")
         if history["currentIndex"]:

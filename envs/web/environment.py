@@ -25,7 +25,7 @@ from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, judgeable, load_ta
 from planbook.envs.web.webarena import log_in, read_login
 
 OWN = "own"
-"""Id and type of the user's own task."""
+"""Id and type of the user's task."""
 
 
 def _web_address(text: str) -> str:
@@ -145,12 +145,12 @@ class Web(WebActions):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the task file in its order, or the user's own task."""
-        every = [to_task(task) for task in chosen(options, selection.ids)]
+        """Return the tasks of the task file in its order, or the user's task."""
+        all_tasks = [to_task(task) for task in chosen(options, selection.ids)]
         split = chosen_split(selection, cls.splits, cls.name)
         if selection.ids:
-            return [find_task(every, name, cls.name) for name in selection.ids]
-        return [task for task in every if split in ("all", task.split)]
+            return [find_task(all_tasks, name, cls.name) for name in selection.ids]
+        return [task for task in all_tasks if split in ("all", task.split)]
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
@@ -177,10 +177,10 @@ class Web(WebActions):
         if web_task.site:
             self._site = self._site or sites.take_trac()
             self._site.reset()
-        own: dict[str, str] = {web_task.site: self._site.url} if web_task.site and self._site else {}
-        self._web_task = with_site_addresses(web_task, {**self._options.sites, **own})
+        site: dict[str, str] = {web_task.site: self._site.url} if web_task.site and self._site else {}
+        self._web_task = with_site_addresses(web_task, {**self._options.sites, **site})
         self._notes, self._answer, self._verdict = [], None, None
-        return self._begin(self._web_task, Names(own))
+        return self._begin(self._web_task, Names(site))
 
     def _begin(self, task: WebTask, names: Names) -> Observation:
         login = read_login(task.login) if task.login else None

@@ -129,7 +129,7 @@ def _read_view(context: Context, target: TabTarget) -> AccessibilityNode:
     view = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MAX_NODES})", contextId=world)
     view_id = view["result"]["objectId"]
     properties = context.call(target, "Runtime.getProperties", objectId=view_id, ownProperties=True)["result"]
-    parts = {each["name"]: each["value"] for each in properties if "value" in each}
+    parts = {part["name"]: part["value"] for part in properties if "value" in part}
     ids = context.call(target, "Runtime.getProperties", objectId=parts["nodes"]["objectId"], ownProperties=True)
     shape = json.loads(parts["shape"]["value"])
     commands = [

@@ -20,7 +20,7 @@ WORLD = "planbook"
 class WebTab:
     """A tab of the environment. ``before`` and ``after`` extend the browser's history.
 
-    A restored tab is a new tab of the browser, whose own history is empty.
+    A restored tab is a new tab of the browser, whose history is empty.
     """
 
     context: Context
@@ -49,7 +49,7 @@ class WebTab:
         return Trail([*self.before, *own.urls, *after], len(self.before) + own.at)
 
     def step(self, by: int) -> bool:
-        """Navigate one page back (-1) or forward (1) in the browser's own history; return False if there is none."""
+        """Navigate one page back (-1) or forward (1) in the browser's history; return False if there is none."""
         history = self._history()
         own, at = trail_of(history), history["currentIndex"] + by
         exists = 0 <= own.at + by < len(own.urls)

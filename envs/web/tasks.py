@@ -178,7 +178,7 @@ def _task(entry: webarena.Entry, where: str, convert: Callable[[webarena.Entry, 
     try:
         return WebTask.model_validate(convert(entry, where) if webarena.is_webarena_task(entry) else entry)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise BadSelection(f"{where} is not a task: {faults}") from error
 
 

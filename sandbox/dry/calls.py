@@ -130,13 +130,13 @@ class Calls(Expressions):
 
     def enter(self, function: DefinedFunction, values: dict[str, Value]) -> Value:
         """Follow a function's body with these parameters, and return its value."""
-        own = self.open_frame(function.frame)
-        outside, self.frame, self.finals = (self.frame, self.finals), own, []
-        self.declared[own] = (
+        frame = self.open_frame(function.frame)
+        outside, self.frame, self.finals = (self.frame, self.finals), frame, []
+        self.declared[frame] = (
             effects.own_declared_names(function.node, ast.Global),
             effects.own_declared_names(function.node, ast.Nonlocal),
         )
-        self.state.frames[own].update(values)
+        self.state.frames[frame].update(values)
         self.returns.append([])
         try:
             if isinstance(function.node, ast.Lambda):
@@ -151,7 +151,7 @@ class Calls(Expressions):
             ways = self.returns.pop()
         value = self.meet(ways)
         if not any(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in effects.own_nodes(function.node)):
-            self.state.frames.pop(own, None)
+            self.state.frames.pop(frame, None)
         return value
 
     def visit_unseen(self) -> None:

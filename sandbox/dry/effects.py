@@ -116,21 +116,21 @@ def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:
     """
     if mentions(node, acting):
         return False
-    own = _created_names(node)
-    return not any(_changes(inner, own) for inner in ast.walk(node))
+    created = _created_names(node)
+    return not any(_changes(inner, created) for inner in ast.walk(node))
 
 
-def _changes(node: ast.AST, own: Collection[str]) -> bool:
+def _changes(node: ast.AST, created: Collection[str]) -> bool:
     if isinstance(node, (ast.Global, ast.Nonlocal)):
         return True
     if isinstance(node, ast.AugAssign):
-        return not (isinstance(node.target, ast.Name) and node.target.id in own)
+        return not (isinstance(node.target, ast.Name) and node.target.id in created)
     if isinstance(node, ast.Subscript):
         changed = not isinstance(node.ctx, ast.Load)
     else:
         changed = isinstance(node, ast.Attribute) and node.attr in CHANGING
     base = getattr(node, "value", None)
-    return changed and not (isinstance(base, ast.Name) and base.id in own)
+    return changed and not (isinstance(base, ast.Name) and base.id in created)
 
 
 def _created_names(node: ast.AST) -> set[str]:
@@ -172,7 +172,7 @@ def call_sites(
     """Yield the ids of nodes that call one of the session's functions, or pass it on to be called by others.
 
     ``acting`` has the names of the session's objects, ``handed_on`` the functions that something unknown holds. A call
-    of a method of that name counts, too (``self.agent.open``), unless Python's own types or the plan define such a
+    of a method of that name counts, too (``self.agent.open``), unless Python's types or the plan define such a
     method.
     """
     names = {name.rpartition(".")[2] for name in functions}

@@ -175,14 +175,14 @@ class Loops(Calls):
     def _comprehension(self, node: Comprehension) -> Value:
         iterated = self._iterated(node.generators[0].iter)
         self.frame = self.open_frame(self.frame)
-        own = self.frame
-        self.transparent.add(own)
+        frame = self.frame
+        self.transparent.add(frame)
         result: Container = self.new_container([] if isinstance(node, ast.ListComp) else None)
         try:
             self._run_generators(node, iterated, 0, result)
         finally:
-            self.frame = self.parents[own]
-            self.state.frames.pop(own, None)
+            self.frame = self.parents[frame]
+            self.state.frames.pop(frame, None)
         return result
 
     def _run_generators(self, node: Comprehension, iterated: Value, depth: int, result: Container) -> None:

@@ -45,7 +45,7 @@ def parse(code: str) -> ast.Module | Fault:
 
 
 def parse_only(code: str) -> ast.Module | str:
-    """Return the syntax tree, or CPython's own message. Never raises."""
+    """Return the syntax tree, or CPython's message. Never raises."""
     if too_long := _too_long(code):
         return too_long
     try:

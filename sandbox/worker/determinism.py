@@ -1,6 +1,6 @@
 """Replace what differs between runs: time, random numbers, the process id, threads.
 
-These are not guards: a plan that finds the machine's own clock only harms its own replay.
+These are not guards: a plan that finds the machine's clock only harms its replay.
 """
 
 import _random

@@ -51,7 +51,7 @@ PlanModule.__module__ = "builtins"
 
 
 class HostFinder:
-    """Imports modules that the host sends as source, for plans and for the library's own code."""
+    """Imports modules that the host sends as source, for plans and for the library's code."""
 
     def __init__(self) -> None:
         self.ask: Ask = lambda name: None
@@ -103,7 +103,7 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
 _ALLOWED: set[str] = set()
 """Modules beyond the standard library that plans may import, with their submodules."""
 _WRITABLE = {"warnings"}
-"""Modules whose attributes the library's own code sets."""
+"""Modules whose attributes the library's code sets."""
 _MACHINE_MODULES = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
 """Modules written in C with which the tests attack the kernel."""
 
@@ -235,7 +235,7 @@ def _check_template(template: Any) -> Any:
     """Return the template. Raises RefusedAttribute if it reads a refused attribute."""
     try:
         name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
-    except ValueError:  # Python's own format will say so
+    except ValueError:  # Python's format will say so
         name = None
     return template if name is None else _check_attribute(name)
 

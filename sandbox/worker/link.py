@@ -214,7 +214,7 @@ class Link:
         return self._ask(payload)
 
     def _line(self) -> int | None:
-        """Return the innermost line of the running cell's own source that led to this call."""
+        """Return the innermost line of the running cell's source that led to this call."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename != self._file:
             frame = frame.f_back

@@ -265,8 +265,8 @@ def limit_resources(worker: int, space: int, *, alone: bool) -> None:
     The zygote does this, since it has already copied the memory pages that this writes.
     """
     resource.prlimit(worker, resource.RLIMIT_CPU, (FIRST_CPU_SECONDS, resource.RLIM_INFINITY))
-    most = resource.getrlimit(resource.RLIMIT_AS)[1]
-    space = space if most == resource.RLIM_INFINITY else min(space, most)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    space = space if hard == resource.RLIM_INFINITY else min(space, hard)
     resource.prlimit(worker, resource.RLIMIT_AS, (space, space))
     if alone:
         resource.prlimit(worker, resource.RLIMIT_NPROC, NONE)

@@ -193,7 +193,7 @@ def _raised_by_plan(trace: TracebackType | None, cells: list[WorkerCell]) -> boo
 
 
 def _place(trace: TracebackType | None, cell: WorkerCell, earlier: list[WorkerCell]) -> tuple[list[int], str]:
-    """Return the cell's own lines, outermost first, and a deeper place in a function of an earlier cell."""
+    """Return the cell's lines, outermost first, and a deeper place in a function of an earlier cell."""
     lines, deeper = list[int](), ""
     while trace is not None:
         code = trace.tb_frame.f_code
