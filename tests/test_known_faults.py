@@ -60,7 +60,7 @@ COVERED = {
         "tests/rules/test_rule_cases.py::test_no_success_rule_comes_from_a_failure",
         "tests/rules/test_rule_cases.py::test_a_type_given_by_an_update_counts_as_written",
         "tests/rules/test_building_cases.py::test_case_4_teaches_no_way_of_doing_it",
-        "tests/rules/test_building_cases.py::test_case_5_updates_and_writes_how_the_world_works",
+        "tests/rules/test_building_cases.py::test_case_5_updates_and_writes_how_the_environment_works",
     ),
     "rule ids renumbered inside prose": (
         "tests/rules/test_rule_edits.py::test_an_id_is_not_given_again_and_prose_is_left_alone",

@@ -29,7 +29,7 @@ def _pages() -> Iterator[object]:
         yield pytest.param(page, id=name, marks=[pytest.mark.deep] * (name in SLOW))
 
 
-@pytest.mark.parametrize("page", _pages())
+@pytest.mark.parametrize("page", list(_pages()))
 def test_a_page_does_what_it_shows(page: Path, tmp_path: Path, url: str) -> None:
     play(page, tmp_path, url)
 

@@ -3,6 +3,8 @@
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from planbook.config import Config
 from planbook.envs import Selection, load_environment
 from planbook.manuals import ProcedureLibrary
@@ -12,6 +14,7 @@ from planbook.workers import Hosting, play_episodes
 ENVIRONMENT = load_environment("tabletop")
 
 
+@pytest.mark.deep
 def test_all_scenes_are_solved_within_the_action_limit(tmp_path: Path) -> None:
     selection = Selection(seeds=tuple(range(100)))
     config = Config(planner="procedures", env="tabletop", selection=selection, actions=ENVIRONMENT.action_limit)

@@ -8,6 +8,6 @@ from planbook.envs import Selection
 from tests.manuals.test_procedures import unsolved
 
 
-@pytest.mark.parametrize("split", ["test", "dev"])
+@pytest.mark.parametrize("split", ["test", pytest.param("dev", marks=pytest.mark.deep)])
 def test_all_tasks_are_solved(split: str, tmp_path: Path) -> None:
     assert unsolved("textcraft", Selection(split=split), tmp_path) == []

@@ -154,7 +154,7 @@ def test_money_for_a_model_without_a_price_is_refused_before_anything_is_asked(
     for model in ("openai:nobody-knows", f"recorded:{tmp_path / 'tape'}+openai:nobody-knows"):
         refused = here("build", "--env", "toy", "--model", model, "--budget", "money=5", "--out", tmp_path / "run")
         assert refused.returncode == 2
-        assert "nobody-knows has no price, so that --budget money=5" in refused.told
+        assert "nobody-knows has no price, so --budget money=5" in refused.told
         assert "--prices FILE" in refused.told
         assert not (tmp_path / "run").exists()
     other = here("build", "--env", "toy", "--model", "openai:nobody-knows", "--budget", "money=5", "--prices", prices)

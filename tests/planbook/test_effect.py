@@ -33,6 +33,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return finished
 
 
+@pytest.mark.deep
 def test_rules_that_cost_thirty_points_are_found_and_others_are_not(measured: Any) -> None:
     parts = measured.result["parts"]
     assert len(parts) == RULES
@@ -47,11 +48,13 @@ def test_rules_that_cost_thirty_points_are_found_and_others_are_not(measured: An
     assert "Fewer tasks are solved without: rule_" in measured.told
 
 
+@pytest.mark.deep
 def test_the_same_command_goes_on_where_it_was_stopped(measured: Any) -> None:
     assert measured.result["finished"]
     assert set(measured.result["runs"]) == {"all", *PARTS}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_in_many_such_measurements_four_in_five_are_found_with_at_most_one_false_alarm(noise: float) -> None:
     found, alarms = 0, []
@@ -63,6 +66,7 @@ def test_in_many_such_measurements_four_in_five_are_found_with_at_most_one_false
     assert max(alarms) <= 1, alarms
 
 
+@pytest.mark.deep
 def test_where_no_rule_matters_noise_is_seldom_called_an_effect() -> None:
     alarms = [_told_apart(0, 0.2, random.Random(f"none/{seed}")) for seed in range(20)]
     assert sum(map(bool, alarms)) <= 3, alarms

@@ -44,7 +44,7 @@ def deadly() -> Iterator[DeadlySandbox]:
         yield opened
 
 
-@pytest.mark.parametrize(("victim", "name"), rows())
+@pytest.mark.parametrize(("victim", "name"), list(rows()))
 def test_an_episode_whose_victim_is_killed_is_the_same(
     deadly: DeadlySandbox, sandbox: Sandbox, victim: str, name: str
 ) -> None:

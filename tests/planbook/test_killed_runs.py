@@ -214,6 +214,7 @@ def rules(folder: Path) -> dict[str, str]:
     return {name: text for name, text in files(folder / "learnt").items() if not name.endswith(".py")}
 
 
+@pytest.mark.deep
 def test_the_same_command_goes_on_too_and_another_is_refused(tmp_path: Path, undisturbed: dict[str, Path]) -> None:
     command = (*SMALL, "--out", tmp_path / "run")
     assert lives([["ask", 6]], *command) == [KILLED]
@@ -226,6 +227,7 @@ def test_the_same_command_goes_on_too_and_another_is_refused(tmp_path: Path, und
     assert_same(tmp_path / "run", undisturbed["build"])
 
 
+@pytest.mark.deep
 def test_formulating_killed_in_between_does_not_ask_again(tmp_path: Path, undisturbed: dict[str, Path]) -> None:
     folder = tmp_path / "run"
     shutil.copytree(undisturbed["build"], folder)

@@ -52,6 +52,7 @@ def test_every_recording_is_played() -> None:
     assert {path.stem for path in FOLDER.glob("*.txt")} == set(WRITTEN)
 
 
+@pytest.mark.deep
 def test_six_generated_tasks_teach_procedures_for_scenes_nobody_saw(tmp_path: Path) -> None:
     played("alfworld-generated", tmp_path / "built")
     assert golden(tmp_path / "built") == held("alfworld-generated")
@@ -63,6 +64,7 @@ def test_six_generated_tasks_teach_procedures_for_scenes_nobody_saw(tmp_path: Pa
     assert tested["model_calls"] == 0
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(NO_GAMES, reason="ALFWORLD_DATA does not hold the split train")
 def test_what_ships_was_learnt_from_real_games(tmp_path: Path) -> None:
     played("alfworld-train", tmp_path / "built")

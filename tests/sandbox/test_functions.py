@@ -85,7 +85,7 @@ def test_names_that_plans_cannot_use_are_refused(name: str) -> None:
 def test_annotations_that_cannot_be_checked_are_refused() -> None:
     with pytest.raises(BadFunction, match="cannot be checked"):
         typed(inspect.Parameter)
-    with pytest.raises(BadFunction, match="is text"):
+    with pytest.raises(BadFunction, match="is a string"):
         typed("str")
 
 

@@ -150,6 +150,7 @@ class Killed(MemoryJournal):
             super().put(scope, kind, number, body)
 
 
+@pytest.mark.deep
 @settings(deadline=None, max_examples=20)
 @given(random_nodes(), st.integers(1, 5), st.sampled_from([1, 3]))
 def test_passes_killed_again_and_again_end_as_undisturbed_ones_and_nothing_is_asked_twice(
