@@ -47,7 +47,7 @@ def action(
             \"\"\"Go to the next room.\"\"\"
 
     The method returns an Observation, or a string that becomes one. ``name`` is needed only where the method cannot
-    have the action's name, such as ``close``, which is the environment's own.
+    have the action's name, such as ``close``, which every environment has.
     """
     if not isinstance(example, str):
         raise TypeError(f"{example.__qualname__} is marked with @action without brackets; write @action()")
@@ -62,7 +62,7 @@ def action(
 def query(
     example: str = "",
 ) -> Callable[[Callable[Concatenate[E, P], R]], Callable[Concatenate[E, P], R]]:
-    """Mark a read-only method that plans may call. It returns JSON values, is no action, and leaves no step."""
+    """Mark a read-only method that plans may call. It returns JSON values, is not an action, and leaves no step."""
 
     def mark(function: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
         setattr(function, _MARK, ("query", example, ""))
@@ -118,7 +118,7 @@ class Environment(
 
     @abstractmethod
     def verdict(self) -> Verdict:
-        """Judge the current state. Plans never see the verdict."""
+        """Return the verdict on the current state. Plans never see it."""
 
     Options: ClassVar[type[BaseModel]] = NoOptions
     """The model of the environment's options. ``__init__`` and the class methods get an instance."""
@@ -180,7 +180,7 @@ class Environment(
         """Release what the environment holds. Closing twice is harmless."""
 
     def reset(self, task: Task) -> Observation:
-        """Begin a task from scratch, with an empty history."""
+        """Begin a task from scratch, with an empty history, and return the first observation."""
         self.history, self.task = [], task
         self._first = self._last = _observation(self.begin(task), f"{type(self).__name__}.begin", type(self).begin)
         return self._last
@@ -191,7 +191,7 @@ class Environment(
         return self._last.terminated or self._last.truncated
 
     def act(self, action: Action) -> Observation:
-        """Take one action. Raises EpisodeEnded after the end, UnknownAction for an action that is not offered."""
+        """Return an action's observation. Raises EpisodeEnded after the end, UnknownAction if it is not offered."""
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
         if self.ended:

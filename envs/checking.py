@@ -17,12 +17,12 @@ from planbook.envs.base import Environment
 from planbook.envs.errors import EnvsError, MissingRequirement, raised_at
 from planbook.envs.types import Action, ActionSpec, Observation, Selection, Task, Verdict
 
-OURS = (Path(__file__).parent, Path(__file__).parent / "tools")
-"""Folders of planbook's own code. No mistake is attributed to it."""
+OWN_FOLDERS = (Path(__file__).parent, Path(__file__).parent / "tools")
+"""Folders of planbook's code. No mistake is attributed to it."""
 TASKS = 3
-"""Tasks played of each split."""
+"""Number of tasks played of each split."""
 ACTIONS = 20
-"""Actions taken on each task, unless it ends earlier."""
+"""Number of actions taken on each task, unless it ends earlier."""
 SECONDS = 2.0
 """Seconds after which no further action is taken on a task."""
 SEEDS = (0, 1, 2)
@@ -48,7 +48,7 @@ class _Failed(Exception):
 
 
 def check_environment(env: type[Environment], options: BaseModel | None = None) -> Checked:
-    """Play random actions on a few tasks of each split. Raises MissingRequirement if an episode lacks something."""
+    """Return the mistakes that random actions on a few tasks of each split find. Raises MissingRequirement."""
     checker = _Checker(env, options)
     checker.check()
     return Checked(checker.mistakes, checker.unchecked, checker.tasks, checker.actions)
@@ -58,7 +58,7 @@ class _Checker:
     def __init__(self, env: type[Environment], options: BaseModel | None) -> None:
         self._env, self._options = env, options
         path = Path(getattr(sys.modules.get(env.__module__), "__file__", None) or env.__name__)
-        self._file = env.name if path.parent == OURS[1] else path.name
+        self._file = env.name if path.parent == OWN_FOLDERS[1] else path.name
         self._mistakes: dict[tuple[str, str], str] = {}
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
@@ -92,13 +92,13 @@ class _Checker:
         """Note a mistake at a function. Only the first of a kind at one place is kept."""
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         path = Path(code.co_filename) if code else Path()
-        ours = path.parent in OURS and path.name != self._file
-        place = f"{path.name}:{code.co_firstlineno}" if code and not ours else self._file
+        is_ours = path.parent in OWN_FOLDERS and path.name != self._file
+        place = f"{path.name}:{code.co_firstlineno}" if code and not is_ours else self._file
         self._mistakes.setdefault((place, kind or mistake), f"{place}: {mistake}")
         self._noted += 1
 
     def _call(self, call: str, function: Callable[..., Value], *arguments: Any) -> Value:
-        """Call the author's code. Raises _Failed if it fails, and MissingRequirement."""
+        """Return the result of the author's code. Raises _Failed if it fails, and MissingRequirement."""
         try:
             return function(*arguments)
         except MissingRequirement:
@@ -108,7 +108,7 @@ class _Checker:
             self._mistakes.setdefault((self._file, fault), fault)
             raise _Failed from error
         except (Exception, SystemExit) as error:
-            place = raised_at(error, OURS)[0] or self._file
+            place = raised_at(error, OWN_FOLDERS)[0] or self._file
             fault = f"{place}: {call} raised {type(error).__name__}: {' '.join(str(error).split())}"
             self._mistakes.setdefault((place, type(error).__name__), fault)
             raise _Failed from error
@@ -216,7 +216,7 @@ class _Checker:
                 again = other or self._call("__init__()", self._env, self._options)
                 self._check_same(first, self._play(again, task, first), task, f"the environment was {event}")
                 if self._verdict(again) != verdict:
-                    fault = f"verdict() is another one on {task.id} after the same actions"
+                    fault = f"verdict() differs on {task.id} after the same actions"
                     self._note(fault, self._env.verdict, kind="same")
                 if other is None:
                     again.close()
@@ -227,13 +227,13 @@ class _Checker:
     def _play(self, env: Environment, task: Task, script: Steps | None) -> Steps:
         """Play an episode with random actions, or those of a script, and return its steps."""
         dice = random.Random(f"{self._env.name}/{task.id}")
-        begun = self._call("begin()", env.reset, task)
-        steps: Steps = [(Action("begin"), begun)]
+        first = self._call("begin()", env.reset, task)
+        steps: Steps = [(Action("begin"), first)]
         if script is None and self._verdict(env).solved:
             self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
-        until = time.monotonic() + SECONDS
+        deadline = time.monotonic() + SECONDS
         while not env.ended and (len(steps) < len(script) if script else len(steps) <= ACTIONS):
-            if script is None and time.monotonic() > until:
+            if script is None and time.monotonic() > deadline:
                 break
             action = script[len(steps)][0] if script else self._random_action(env, task, steps[-1][1], dice)
             if action is None:
@@ -275,8 +275,8 @@ class _Checker:
             fault = f"restore() shows {_short(seen)} on {task.id}, and the snapshot was made at {_short(before[-1][1])}"
             self._note(fault, env._load, kind="restored")
             return
-        rest = self._continue(env, first[half + 1 :])
-        self._check_same(first[half + 1 :], rest, task, "restore()")
+        repeated = self._continue(env, first[half + 1 :])
+        self._check_same(first[half + 1 :], repeated, task, "restore()")
 
     def _continue(self, env: Environment, script: Steps) -> Steps:
         return [(action, self._call(str(action), env.act, action)) for action, _ in script]

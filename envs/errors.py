@@ -68,14 +68,14 @@ def raised_at(error: BaseException, besides: Collection[Path] = ()) -> tuple[str
     is left.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    own = [
+    numbers = [
         number
         for number, frame in enumerate(frames)
         if Path(frame.filename) not in _CALLERS
         and Path(frame.filename).parent not in besides
         and not frame.filename.startswith(_INSTALLED)
     ]
-    if not own:
+    if not numbers:
         return "", ""
-    last = frames[own[-1]]
-    return f"{Path(last.filename).name}:{last.lineno}", "".join(traceback.format_list(frames[own[0] :])).rstrip()
+    last = frames[numbers[-1]]
+    return f"{Path(last.filename).name}:{last.lineno}", "".join(traceback.format_list(frames[numbers[0] :])).rstrip()

@@ -113,7 +113,7 @@ class Judging:
         return {}
 
     def unjudged(self) -> str:
-        """Return the result of a task without a judge (one of the user's own), such as its answer; else "".
+        """Return the result of a task without a judge (a user's task), such as its answer; else "".
 
         The verdict of such a task is not solved.
         """
@@ -125,7 +125,7 @@ class Judging:
 
 
 class Restoring:
-    """Returning to a snapshot. Without ``_save``, the task is reset and its actions are repeated."""
+    """Restoring a snapshot. Without ``_save``, the task is reset and its actions are repeated."""
 
     restores: ClassVar[str] = ""
     """A sentence about what ``restore`` does and does not bring back; empty if it restores everything."""
@@ -140,7 +140,7 @@ class Restoring:
         return None
 
     def _load(self, native: object) -> Observation | None:
-        """Return to a copy that ``_save`` made in the same episode.
+        """Restore a copy that ``_save`` made in the same episode.
 
         Return an observation if the restored state no longer looks the same; else None.
         """

@@ -21,8 +21,8 @@ from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
 
-MOST_VALUES = 12
-"""Possible values of a fact. With more, any value counts as possible."""
+MAX_VALUES = 12
+"""Maximum number of possible values of a fact. With more, any value counts as possible."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class Belief:
     before: tuple["Belief", ...] = field(default=(), compare=False, repr=False)
 
     def either(self, other: "Belief") -> "Belief":
-        """Merge two beliefs, one of which holds."""
+        """Return the merger of two beliefs, one of which holds."""
         if self == other:
             return self
-        if self.values is None or other.values is None or len(self.values | other.values) > MOST_VALUES:
+        if self.values is None or other.values is None or len(self.values | other.values) > MAX_VALUES:
             return Belief()
         return Belief(self.values | other.values, self.since | other.since, (self, other))
 
@@ -142,7 +142,7 @@ class Deed:
 
 
 def deed_from_rules(rule: Callable[..., Deed], refused: type[Exception], unclear: Fact) -> Callable[..., Deed]:
-    """Build a function for ``Preconditions.deeds`` from the environment's own rules, which raise ``refused``.
+    """Return a function for ``Preconditions.deeds`` from the environment's rules, which raise ``refused``.
 
     ``rule`` returns the deed, or raises if these arguments can never succeed. While an argument is UNKNOWN, the fact
     ``unclear`` may become anything.
@@ -211,7 +211,7 @@ class Beliefs:
         return merged
 
     def either(self, other: "Beliefs") -> "Beliefs":
-        """Merge two sets of beliefs, one of which holds."""
+        """Return the merger of two sets of beliefs, one of which holds."""
         facts = {*self.known, *other.known}
         names = self.others.keys() & other.others.keys()
         return Beliefs(
@@ -220,7 +220,7 @@ class Beliefs:
         )
 
     def with_belief(self, fact: Fact, belief: Belief) -> "Beliefs":
-        """Replace the belief about a fact; if part of its name is UNKNOWN, merge it into any that it may be."""
+        """Return beliefs with this one about a fact; if part of its name is UNKNOWN, merged into any that it may be."""
         if UNKNOWN not in fact.of:
             return Beliefs({**self.known, fact: belief}, self.others)
         known = {other: old.either(belief) if other.name == fact.name else old for other, old in self.known.items()}

@@ -21,12 +21,12 @@ class CannotLoad(Exception):
 
 @cache
 def load_module(path: Path) -> ModuleType:
-    """Load a file as a module, once per process. Raises CannotLoad."""
+    """Return a file as a module, loaded once per process. Raises CannotLoad."""
     return execute_module(path)
 
 
 def execute_module(path: Path) -> ModuleType:
-    """Execute a file as a new module. It may import modules from its folder. Raises CannotLoad."""
+    """Execute a file and return it as a new module. It may import modules from its folder. Raises CannotLoad."""
     if not path.is_file():
         raise CannotLoad(f"no file {path}")
     if str(path.parent) not in sys.path:
@@ -42,7 +42,7 @@ def execute_module(path: Path) -> ModuleType:
 
 
 def import_error(error: BaseException) -> str:
-    """Format an import error as one line, with the new name of a package that was renamed in 0.2."""
+    """Return an import error as one line, with the new name of a package that was renamed in 0.2."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     renamed = f". Since 0.2, planbook's {name} is imported as planbook.{name}" if name in PACKAGES else ""
     return f"{type(error).__name__}: {error}{renamed}"
@@ -88,14 +88,14 @@ def register_class(environment: type[Environment]) -> str:
 def known_environments() -> Mapping[str, str]:
     """Return "module:class" by name, for every environment with a name. Shipped ones cannot be replaced.
 
-    Reading the entry points of all installed packages takes some 20 ms, so this is cached.
+    Reading the entry points of all installed packages takes about 20 ms, so this is cached.
     """
     registered = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
     return {**registered, **SHIPPED}
 
 
 def load_environment(name: str) -> type[Environment]:
-    """Load the class of an environment by name, ``FILE.py:Class``, or tools: ``module:...``, ``mcp:...``, ``gym:...``.
+    """Return an environment's class by name, ``FILE.py:Class``, or tools: ``module:...``, ``mcp:...``, ``gym:...``.
 
     Raises UnknownEnvironment, and MissingRequirement if tools need packages that are not installed.
     """
@@ -128,7 +128,7 @@ def load_environment(name: str) -> type[Environment]:
 
 @cache
 def _from_file(path: Path, class_name: str) -> type[Environment]:
-    """Load the class from a file, once per process, so that a name always means the same class."""
+    """Return the class from a file, loaded once per process, so that a name always means the same class."""
     try:
         module = load_module(path)
     except CannotLoad as error:

@@ -95,7 +95,7 @@ class Toy(Environment):
         )
 
     def begin(self, task: Task) -> Observation:
-        """Distribute the things among four to eight boxes."""
+        """Distribute the things among four to eight boxes, and return the first observation."""
         dice = random.Random(f"layout/{task.id}")
         self._boxes = {box: [] for box in _boxes_of(dice)}
         for thing in THINGS:

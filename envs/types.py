@@ -41,7 +41,7 @@ class EnvironmentOptions(BaseModel):
 
     @classmethod
     def read(cls, options: BaseModel | None) -> Self:
-        """Convert a caller's options to this class; None gives the defaults."""
+        """Return a caller's options as this class; None gives the defaults."""
         return options if isinstance(options, cls) else cls.model_validate(options.model_dump() if options else {})
 
 
@@ -82,8 +82,8 @@ class Action:
 class Observation:
     """The result of an action. The plan receives ``text`` only.
 
-    ``accepted`` means that the action took effect, ``terminated`` that the environment's own episode ended with it,
-    ``truncated`` that the environment cut the episode short (by its own limit of time or steps), ``lasting`` that the
+    ``accepted`` means that the action took effect, ``terminated`` that the environment's episode ended with it,
+    ``truncated`` that the environment cut the episode short (by its limit of time or steps), ``lasting`` that the
     action changed something that ``restore`` does not bring back (what a web server has stored). ``structured`` means
     that the text is JSON, and that the plan receives its value; ``failed`` that the plan gets a RuntimeError with the
     text.
@@ -105,7 +105,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The environment's own judgement. Plans never see it."""
+    """The environment's judgement. Plans never see it."""
 
     solved: bool
     """Counted in every table of results."""
@@ -157,7 +157,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state to return to: the actions that led to it, and the environment's own copy, if it has a cheap one."""
+    """A state to return to: the actions that led to it, and the environment's copy, if it has a cheap one."""
 
     task: Task
     history: tuple[tuple[Action, Observation], ...]

@@ -16,10 +16,10 @@ from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEv
 
 Where = tuple[str | int, ...]
 """The keys and indices that lead to a place in the file."""
-DEEPEST = 30
-"""Levels of nesting."""
-LONGEST = 1_000_000
-"""Characters of a file."""
+MAX_DEPTH = 30
+"""Maximum levels of nesting."""
+MAX_CHARACTERS = 1_000_000
+"""Maximum characters of a file."""
 
 
 class FileFault(NamedTuple):
@@ -58,9 +58,9 @@ class YamlFile(NamedTuple):
 
 
 def read_yaml(text: str) -> YamlFile | list[FileFault]:
-    """Parse a text. Return its faults if it cannot be read at all."""
-    if len(text) > LONGEST:
-        return [FileFault(1, "", f"the file has {len(text):,} characters; at most {LONGEST:,} are allowed")]
+    """Return the value of a text, or its faults if it cannot be read at all."""
+    if len(text) > MAX_CHARACTERS:
+        return [FileFault(1, "", f"the file has {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed")]
     try:
         if refused := list(_refused_parts(text)):
             return refused
@@ -84,10 +84,9 @@ def _refused_parts(text: str) -> Iterator[FileFault]:
         line = event.start_mark.line + 1
         documents += isinstance(event, DocumentStartEvent)
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-        if depth > DEEPEST or documents > 1:
-            yield FileFault(
-                line, "", f"values are more than {DEEPEST} levels deep here" if depth > DEEPEST else _SECOND
-            )
+        if depth > MAX_DEPTH or documents > 1:
+            too_deep = f"values are more than {MAX_DEPTH} levels deep here"
+            yield FileFault(line, "", too_deep if depth > MAX_DEPTH else _ONE_DOCUMENT)
             return
         if isinstance(event, AliasEvent):
             yield FileFault(line, "", f"*{event.anchor} repeats a value; write it out")
@@ -99,11 +98,11 @@ def _refused_parts(text: str) -> Iterator[FileFault]:
             )
 
 
-_SECOND = "a second document begins here; write one to a file"
+_ONE_DOCUMENT = "a second document begins here; write one to a file"
 
 
 def _plain(value: Any) -> Any:
-    """Convert ruamel's value to JSON. Dates, and numbers that JSON does not have, become texts."""
+    """Return ruamel's value as JSON. Dates, and numbers that JSON does not have, become texts."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -118,5 +117,5 @@ def _plain(value: Any) -> Any:
 
 
 def dotted(where: Where) -> str:
-    """Format a place for messages: nodes.plan.after[2]."""
+    """Return a place as messages write it: nodes.plan.after[2]."""
     return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")

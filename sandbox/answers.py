@@ -1,4 +1,4 @@
-"""The host's side of what a plan sees: the opening message, and the answers to a worker's requests."""
+"""The host's messages that a plan depends on: the opening message, and the answers to a worker's requests."""
 
 import importlib.util
 import json
@@ -95,23 +95,23 @@ def open_message(
 
 
 def _as_number(seed: str) -> int:
-    """Convert a text to a number as ``random.seed`` does."""
+    """Return a text as a number, as ``random.seed`` converts it."""
     text = seed.encode()
     return int.from_bytes(text + sha512(text).digest())
 
 
 def _check_names(functions: Collection[str], values: Collection[str], attributes: Collection[str]) -> None:
     for name in values:
-        check_name(name, most=1)
+        check_name(name, max_parts=1)
     for name in attributes:
-        check_name(name, most=2)
+        check_name(name, max_parts=2)
         if "." not in name:
             raise BadFunction(f"attribute {name!r}: it must be named object.attribute")
     dotted = [name for name in (*functions, *attributes) if "." in name]
     objects = {name[: dot.start()] for name in dotted for dot in re.finditer(r"\.", name)}
     names = [*(name for name in functions if "." not in name), *values, *objects, *dotted]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise BadFunction(f"defined twice, or both as an object and as something else: {', '.join(twice)}")
+    if duplicates := sorted({name for name in names if names.count(name) > 1}):
+        raise BadFunction(f"defined twice, or both as an object and as something else: {', '.join(duplicates)}")
 
 
 # Answers.
@@ -121,7 +121,7 @@ EPOCH = 946_684_800_000_000
 SECOND = 1_000_000
 MAX_MESSAGE = 20_000
 MAX_DIGITS = 4_300
-"""Digits of an integer that Python reads."""
+"""Maximum digits of an integer that Python reads."""
 _LONG_NUMBER = re.compile(rb"\d{%d}" % (MAX_DIGITS + 1))
 Kind = Literal["run", "part"]
 Attributes = Callable[[], Mapping[str, JsonValue]]
@@ -170,12 +170,12 @@ class Answers:
         return _message(kind, source, name, compiled.code, self.take_changes(), self._clock)
 
     def compile(self, source: str, file: str, kind: Kind) -> Compiled:
-        """Compile a cell, or the next part of one."""
+        """Return a compiled cell or next part of one, or its faults."""
         context = self._context if self._last_file == file else self._context._replace(flags=0)
         return precompile(CompileRequest(source, file, self._guarded, kind == "part", context))
 
     def answer(self, message: list[Any]) -> bytes:
-        """Answer a request. Raises HostileFrame and BadAnswer. A function's BaseException passes through."""
+        """Return an answer to a request. Raises HostileFrame, BadAnswer. A function's BaseException passes through."""
         if message[0] == "sleep":
             self._clock += int(message[1] * SECOND)
             return _message("answer", None, None, self._clock)

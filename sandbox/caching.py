@@ -1,4 +1,4 @@
-"""Caches that no plan can fill: they are bounded in characters, not in entries."""
+"""Caches whose memory no plan can exhaust: they are bounded in characters, not in entries."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,8 +11,8 @@ OVERHEAD = 1_000
 """Characters that an entry counts in addition to its texts."""
 
 
-def cached_up_to(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Cache a function's most recently used results, up to ``most`` characters in arguments and results."""
+def cached_up_to(max_chars: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Cache a function's most recently used results, up to ``max_chars`` characters in arguments and results."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         cached: dict[object, R] = {}
@@ -30,7 +30,7 @@ def cached_up_to(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
             with lock:
                 size += 0 if key in cached else _size((key, result))
                 cached[key] = result
-                while size > most:
+                while size > max_chars:
                     oldest = next(iter(cached))
                     size -= _size((oldest, cached.pop(oldest)))
             return result

@@ -20,7 +20,7 @@ from planbook.sandbox.errors import RebuildDiverged
 from planbook.sandbox.policy.rules import MAX_SOURCE
 from planbook.sandbox.process import SLICE_SECONDS, WorkerProcess
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE, HostileFrame
-from planbook.sandbox.types import MAX_ASKED, MAX_KEPT, Fault, FaultKind, LimitReached, Limits
+from planbook.sandbox.types import MAX_KEPT, MAX_REQUEST_BYTES, Fault, FaultKind, LimitReached, Limits
 
 # Shapes of messages.
 
@@ -33,14 +33,14 @@ SHAPES: dict[str, frozenset[tuple[type, ...]]] = {
     "import": frozenset({(str, str)}),
     "end": frozenset((str, value, list) for value in JSON_TYPES),
 }
-"""Kind of message to the exact types that its parts, including the kind, may have."""
+"""Maps a kind of message to the exact types that its parts, including the kind, may have."""
 FAULTS = TypeAdapter(tuple[Fault, ...])
 
 
 def parse_message(payload: bytes) -> list[Any]:
     """Return a message of one of the shapes. Raises HostileFrame.
 
-    Everything is checked here except the arguments of a "call", which the function's own spec checks.
+    Everything is checked here except the arguments of a "call", which the function's spec checks.
     """
     try:
         message = from_json(payload, allow_inf_nan=False, cache_strings=False)
@@ -64,12 +64,12 @@ def parse_message(payload: bytes) -> list[Any]:
 def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
     """Return the faults of an "end" message. Raises HostileFrame."""
     try:
-        read = FAULTS.validate_python(reports)
+        faults = FAULTS.validate_python(reports)
     except ValidationError:
         raise HostileFrame("an 'end' message with malformed faults") from None
-    if len(read) > MAX_FAULTS or not all(map(_is_plausible, read)):
+    if len(faults) > MAX_FAULTS or not all(map(_is_plausible, faults)):
         raise HostileFrame("an 'end' message with faults that no worker finds")
-    return read
+    return faults
 
 
 def _is_plain(value: JsonValue, depth: int = 0) -> bool:
@@ -77,8 +77,8 @@ def _is_plain(value: JsonValue, depth: int = 0) -> bool:
     if isinstance(value, float):
         return isfinite(value)
     if isinstance(value, (list, dict)):
-        inside = value if isinstance(value, list) else value.values()
-        return depth < MAX_DEPTH and all(_is_plain(item, depth + 1) for item in inside)
+        items = value if isinstance(value, list) else value.values()
+        return depth < MAX_DEPTH and all(_is_plain(item, depth + 1) for item in items)
     return True
 
 
@@ -96,11 +96,11 @@ def _is_plausible(fault: Fault) -> bool:
     return all(len(text) <= MAX_FAULT_TEXT for text in texts) and all(0 <= place <= MAX_SOURCE for place in places)
 
 
-# Addresses of objects. They differ between workers and tell a reader nothing.
+# Addresses of objects. They differ between workers and mean nothing to a reader.
 
 ADDRESS_MARK = b" at 0x"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=>)")
-"""As in ``<Box object at 0x7f2b9c0d1a50>``."""
+"""An address as in ``<Box object at 0x7f2b9c0d1a50>``."""
 
 
 def _without_addresses(value: Any) -> Any:
@@ -271,7 +271,7 @@ class Conversation:
         return (self._ended or monotonic()) - self._started - self._paused
 
     def run(self, start: bytes) -> CellEnd:
-        """Send a "run" or "part" message, and handle the worker's messages until the "end"."""
+        """Send a "run" or "part" message, handle the worker's messages until the "end", and return that."""
         if not self._worker.is_quiet():
             raise HostileFrame("it spoke before it was asked")
         self._keep((start,))
@@ -339,7 +339,7 @@ class Conversation:
         if self._requests >= self._limits.host_calls:
             raise LimitReached("host_calls")
         self._requests, self._asked_bytes = self._requests + 1, self._asked_bytes + size
-        if self._asked_bytes > MAX_ASKED:
+        if self._asked_bytes > MAX_REQUEST_BYTES:
             raise LimitReached("arguments")
         if message[0] == "call":
             self.calls += 1

@@ -41,7 +41,7 @@ class RebuildDiverged(SandboxError):
 
 
 class SessionBusy(SandboxError):
-    """A session was used from within one of its own cells, or from two threads at once."""
+    """A session was used from within one of its cells, or from two threads at once."""
 
 
 class SandboxClosed(SandboxError):

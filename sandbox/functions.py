@@ -38,7 +38,7 @@ class FunctionSpec:
 
     @classmethod
     def of(cls, name: str, function: Function) -> "FunctionSpec":
-        """Read the signature, ``__signature__`` first. Raises BadFunction."""
+        """Return the spec of a function, from ``__signature__`` if it has one. Raises BadFunction."""
         check_name(name)
         if inspect.iscoroutinefunction(function):
             raise BadFunction(f"{name} is a coroutine function, which plans cannot await; use a plain function")
@@ -52,7 +52,7 @@ class FunctionSpec:
     def check(
         self, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess = closest
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return the arguments for the call. Raises TypeError or ValueError with a message for the plan."""
+        """Return the checked arguments. Raises TypeError or ValueError with a message for the plan."""
         return self.arguments.check(self.name, args, kwargs, guess)
 
     def parameters(self) -> list[str]:
@@ -60,18 +60,18 @@ class FunctionSpec:
         return [VARIADIC.get(p.kind, "") + p.name for p in self.signature.parameters.values()]
 
 
-def check_name(name: str, *, most: int = 3) -> None:
-    """Raise BadFunction unless the name is one identifier, or up to ``most`` with dots between, that plans can use."""
+def check_name(name: str, *, max_parts: int = 3) -> None:
+    """Raise BadFunction unless the name is up to ``max_parts`` identifiers, joined by dots, that plans can use."""
     parts = name.split(".")
-    if len(parts) > most or not all(p.isidentifier() and not keyword.iskeyword(p) and p[0] != "_" for p in parts):
-        shape = "a name or object.name" if most > 1 else "a plain name"
+    if len(parts) > max_parts or not all(p.isidentifier() and not keyword.iskeyword(p) and p[0] != "_" for p in parts):
+        shape = "a name or object.name" if max_parts > 1 else "a plain name"
         raise BadFunction(f"{name!r} cannot be offered to a plan: it must be {shape}, without a leading underscore")
 
 
 def _signature(name: str, function: Function) -> inspect.Signature:
-    own = getattr(function, "__signature__", None)
-    if isinstance(own, inspect.Signature):
-        return own
+    declared = getattr(function, "__signature__", None)
+    if isinstance(declared, inspect.Signature):
+        return declared
     plain = getattr(function, "__func__", function)
     try:
         return _inspect(plain, bound=plain is not function)

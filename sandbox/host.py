@@ -65,7 +65,7 @@ def require_mechanisms(mechanisms: Mapping[str, Mechanism]) -> None:
 
 # The self-test.
 
-CELLS = (
+SELF_TEST_CELLS = (
     ("print('said')\n[echo('a', times=2), sum(range(10))]", ("said\n", ["aa", 45], None)),
     ("echo(1)", ("", None, "TypeError")),
     ("import os", ("", None, "forbidden-import")),
@@ -74,13 +74,13 @@ CELLS = (
 
 
 def self_test(open_session: Callable[..., Session], *, guarded: bool) -> None:
-    """Run a few cells at start-up, to fail here and not in a plan.
+    """Run a few cells at start-up, so that a broken worker fails here and not in a plan.
 
     Each worker checks itself that the kernel refuses system calls (``lockdown.confine``). Raises WorkerFailed, and what
     ``open_session`` raises.
     """
     with open_session({"echo": _echo}) as session:
-        for code, expected in CELLS[: 2 + guarded]:
+        for code, expected in SELF_TEST_CELLS[: 2 + guarded]:
             result = session.run(code, "self-test")
             if (result.output, result.value, result.fault and result.fault.type) != expected:
                 raise WorkerFailed(
@@ -142,7 +142,7 @@ class Sandbox:
         seed: str | int = 0,
         meanwhile: Callable[[], None] | None = None,
     ) -> Session:
-        """Open a session; ``with sandbox.session(...) as session`` closes it.
+        """Open and return a session; ``with sandbox.session(...) as session`` closes it.
 
         - ``functions`` maps the names that plans use to functions, which run in this process. Dotted names become
           methods of an object that the plan sees. Arguments are checked against the annotations.

@@ -39,9 +39,9 @@ PIDFD_GET_INFO = 3 << 30 | INFO_BYTES << 16 | 0xFF << 8 | 11
 INFO_EXIT = 1 << 3
 EXIT_CODE_OFFSET = 60
 WAIT_MS = 200
-"""Time that a process may take to end after it has closed its socket."""
+"""Maximum milliseconds between the moments at which a process closes its socket and ends."""
 MAX_OWN_ENDS = 2
-"""Workers that may end at the same place of a plan before the plan is held responsible."""
+"""Number of workers that end at the same place of a plan before the plan is held responsible."""
 MAX_KILLS = 5
 """The same for workers ended by SIGKILL. No plan can send it, so the machine is at fault."""
 
@@ -89,7 +89,7 @@ class WorkerLosses:
 # Workers.
 
 SLICE_SECONDS = 0.01
-"""Time that the host waits in the kernel between checks of the limits."""
+"""Seconds that the host waits in the kernel between checks of the limits."""
 _TIMEOUT = struct.pack("ll", 0, int(SLICE_SECONDS * 1e6))
 
 
@@ -207,9 +207,9 @@ START_SECONDS = 60.0
 ANSWER_SECONDS = 30.0
 MAX_ANSWER = 1 << 16
 READY = 2
-"""Workers forked ahead, so that sessions of two threads, or of nested plans, need not wait for each other."""
+"""Number of workers forked ahead, so that sessions of two threads, or of nested plans, need not wait for each other."""
 MAX_SECONDS = 2**31 - 1
-"""Seconds of processor time that fit into LIMIT."""
+"""Maximum seconds of processor time, which fit into LIMIT."""
 
 
 class Zygote:
@@ -283,7 +283,7 @@ class Zygote:
             self._control.send(LIMIT.pack(pid, min(seconds, MAX_SECONDS)))
 
     def _next_worker(self) -> tuple[WorkerProcess, int]:
-        """Return the worker that was requested first, and its memory limit in MB."""
+        """Return the worker of the oldest request, and its memory limit in MB."""
         if self.is_gone():  # answers that it sent before could still be received
             self._end()
             raise ChannelClosed("the zygote ended")
@@ -319,7 +319,7 @@ def _read(answer: bytes) -> dict[str, Any]:
 
 
 def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-    """Start the process in a session of its own, so that Ctrl-C in the terminal reaches only the host."""
+    """Start and return the process, in a separate session, so that Ctrl-C in the terminal reaches only the host."""
     command = [sys.executable, *FLAGS, "-c", BOOT]
     try:
         with _fixed_addresses():

@@ -24,32 +24,32 @@ from socket import MSG_DONTWAIT, MSG_PEEK, socket
 from struct import Struct
 
 MAX_FROM_WORKER = 1 << 20
-"""Bytes of JSON in a frame of the worker. Parsed, it stays below some 30 MB."""
+"""Maximum bytes of JSON in a frame of the worker, which take less than about 30 MB when parsed."""
 MAX_FROM_HOST = 64 << 20
 MAX_DEPTH = 32
-"""Nesting of lists and dicts in arguments and values."""
+"""Maximum nesting of lists and dicts in arguments and values."""
 MAX_STRING = 100_000
-"""Characters of one string in an argument, and of one print frame."""
+"""Maximum characters of one string in an argument, and of one print frame."""
 MAX_MODULE = 100
-"""Characters of the name of a module, or of a time zone, that a worker asks for."""
+"""Maximum characters of the name of a module, or of a time zone, that a worker asks for."""
 MAX_CALLERS = 5
-"""Callers that a fault lists: the innermost lines that led to an exception."""
+"""Maximum number of callers that a fault lists: the innermost lines that led to an exception."""
 MAX_FAULTS = 50
-"""Faults of one cell."""
+"""Maximum number of faults of one cell."""
 MAX_FAULT_TEXT = 5_000
-"""Characters of one text of a fault."""
+"""Maximum characters of one text of a fault."""
 FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
 """Bytes to read at a time. Nearly every frame is short, so the first buffer is small."""
 PREFIX = 4
 POLLS = 80 if len(os.sched_getaffinity(0)) > 1 else 0
-"""Times that a side polls for a frame before it sleeps, some 80 us in all; in between, other processes may run. Waking
+"""Times that a side polls for a frame before it sleeps, about 80 us in all; in between, other processes may run. Waking
 a process on another core takes longer than a whole call."""
 SLEEPS = 10
-"""Frames for which a side does not poll after polling failed: the other is busy for longer, or waits for a core."""
+"""Number of frames received without polling after polling failed: the other side is busy, or waits for a core."""
 MEMORY_BYTES = 4
 """Size of the host's request to fork a worker: its memory in MB."""
 FIRST_CPU_SECONDS = 12
-"""Processor time limit of a new worker: enough for a cell with the default limit, which so needs no request."""
+"""Processor time limit of a new worker: enough for a cell with the default limit, which therefore needs no request."""
 LIMIT = Struct("=ii")
 """The host's request to limit a worker: its process id, and its processor time in seconds."""
 

@@ -1,9 +1,9 @@
-"""A session: one namespace that lives across cells, in a worker of its own.
+"""A session: one namespace that lives across cells, in a separate worker.
 
 When its worker is lost, the session is rebuilt: its cells run again in a new worker and get the recorded answers, so
 that no function is called twice. Requests, output and value must be the same as the first time. They nearly always are,
 since random numbers, time and the order of sets are the same in every worker. ``id`` and the order of a set of objects
-without a hash of their own may differ.
+that define no hash may differ.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,9 +29,9 @@ from planbook.sandbox.types import MAX_KEPT, CellResult, Fault, FaultKind, Limit
 # Running cells again.
 
 CPU_FACTOR = 2
-"""Processor time of a repeated cell, relative to its limit."""
+"""Processor time that a repeated cell may take, relative to its limit."""
 WALL_FACTOR, WALL_GRACE = 20, 5.0
-"""Wall clock time of a repeated cell relative to its first run, and seconds on top: it depends on the machine."""
+"""Wall clock time that a repeated cell may take relative to its first run, and seconds on top."""
 
 
 def _run_again(
@@ -118,7 +118,7 @@ class Session:
             return self._finish(cell, *self._run_part(cell, code, "run"))
 
     def grow(self, name: str = "cell") -> "GrowingCell":
-        """Begin a cell that is run in parts. Until it is finished, the session runs nothing else."""
+        """Begin and return a cell that is run in parts. Until it is finished, the session runs nothing else."""
         with self._exclusive():
             self._current = None
             self._growing = GrowingCell(self, RunningCell(name, self._answers.new_file(name)))
@@ -152,7 +152,7 @@ class Session:
 
     @contextmanager
     def _exclusive(self, growing: "GrowingCell | None" = None) -> Iterator[None]:
-        """Guard against use from within a cell. An exception that escapes ends the worker."""
+        """Raise SessionBusy for use from within a cell. An exception that escapes ends the worker."""
         if self._closed:
             raise SandboxClosed("the session is closed")
         if self._busy or self._growing is not growing:
@@ -174,7 +174,7 @@ class Session:
         return self._answers.compile(code, cell.file, kind).faults
 
     def _run_part(self, cell: RunningCell, source: str, kind: Kind) -> PartEnd:
-        """Run a cell, or its next part. If the worker ends, repeat everything so far in a new one and continue.
+        """Run a cell or its next part, and return its end. If the worker ends, repeat everything in a new one.
 
         The worker may have been killed from outside. If a second one ends at the same place, the plan is at fault.
         """
@@ -239,7 +239,7 @@ class Session:
             )
 
     def _rebuild(self) -> WorkerProcess:
-        """Start a new worker and run every finished cell in it again. Raises RebuildDiverged or WorkersKilled."""
+        """Return a new worker in which every finished cell has run again. Raises RebuildDiverged or WorkersKilled."""
         losses = WorkerLosses()
         while True:
             self._answers.restore(self._start_view)
@@ -273,7 +273,7 @@ class GrowingCell:
         self._end: PartEnd = (NO_END, ())
 
     def run(self, source: str) -> Fault | None:
-        """Run the next part: whole statements, preceded by one empty line for each line of the earlier parts.
+        """Run the next part: whole statements, after one empty line for each earlier line. Return its fault, if any.
 
         No part may follow a fault. Raises what ``Session.run`` raises; the cell is over then.
         """

@@ -5,22 +5,22 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 MAX_KNOWN = 500
-"""Known names beyond which no guess is made: each costs up to a third of a millisecond."""
+"""Number of known names beyond which no guess is made: each costs up to a third of a millisecond."""
 MAX_LENGTH = 80
-"""Characters of a name that are compared."""
+"""Maximum characters of a name that are compared."""
 MAX_COMPARED = 3_000
-"""Names that are compared for one cell: at most a second of the host's time."""
+"""Maximum number of names that are compared for one cell: at most a second of the host's time."""
 
 Guess = Callable[[str, Collection[str]], str | None]
 """Maps a name and the known ones to the one that was most likely meant."""
 
 
-def nearest_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """Return the known names that were most likely meant, best first. Case, hyphens and underscores do not count."""
+def nearest_names(name: str, known: Iterable[str], limit: int = 1) -> list[str]:
+    """Return up to ``limit`` names that were most likely meant, best first, ignoring case, hyphens and underscores."""
     by_shape = {_shape(candidate): candidate for candidate in sorted(known)}
     if len(by_shape) > MAX_KNOWN:
         return []
-    return [by_shape[shape] for shape in _nearest(_shape(name), tuple(by_shape), most)]
+    return [by_shape[shape] for shape in _nearest(_shape(name), tuple(by_shape), limit)]
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
@@ -29,7 +29,7 @@ def closest(name: str, known: Iterable[str]) -> str | None:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return ``did you mean `X`?``, or nothing."""
+    """Return ``did you mean `X`?``, or "" if no name is close."""
     near = closest(name, known)
     return f"did you mean `{near}`?" if near else ""
 
@@ -43,7 +43,7 @@ def did_you_mean(name: str, known: Iterable[str], there_are: str = "there are") 
 
 
 class Guesses:
-    """Guesses like ``closest``, up to MAX_COMPARED comparisons."""
+    """Suggests names as ``closest`` does, with at most MAX_COMPARED comparisons."""
 
     def __init__(self) -> None:
         self._left = MAX_COMPARED
@@ -55,8 +55,8 @@ class Guesses:
 
 
 @lru_cache(256)
-def _nearest(shape: str, shapes: tuple[str, ...], most: int) -> list[str]:
-    return get_close_matches(shape, shapes, n=most, cutoff=0.65)
+def _nearest(shape: str, shapes: tuple[str, ...], limit: int) -> list[str]:
+    return get_close_matches(shape, shapes, n=limit, cutoff=0.65)
 
 
 def _shape(name: str) -> str:

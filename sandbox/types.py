@@ -30,11 +30,11 @@ class Limits(BaseModel):
     memory_mb: int = Field(default=256, ge=16, le=1 << 20)
     """Megabytes of address space in addition to that of an idle worker."""
     output_chars: int = Field(default=100_000, ge=0)
-    """Characters that the cell may print."""
+    """Maximum characters that the cell may print."""
     host_calls: int = Field(default=2_000, ge=0)
-    """Calls of the session's functions."""
+    """Maximum number of calls of the session's functions."""
     source_chars: int = Field(default=MAX_SOURCE, ge=0, le=MAX_SOURCE)
-    """Characters of the cell's code."""
+    """Maximum characters of the cell's code."""
 
     @model_validator(mode="before")
     @classmethod
@@ -61,11 +61,11 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a plan, described so that a model or a person can repair it.
+    """One fault of a plan, described so that a model or a person can repair it.
 
-    ``str(fault)`` has all of it: line, type, message, the line of code, and advice.
+    ``str(fault)`` has everything: line, type, message, the line of code, and advice.
 
-    ``line`` counts from 1 and ``column`` from 0, in the cell's own source; ``source`` is the text of that line.
+    ``line`` counts from 1 and ``column`` from 0, in the cell's source; ``source`` is the text of that line.
     ``type`` is the exception's class name, the name of the limit, or the name of the check. ``callers`` are the lines
     of the calls that led to an exception in a function of the cell, outermost first.
     """
@@ -113,24 +113,24 @@ class CellResult:
 
 # Limits as faults.
 
-MAX_ASKED = 16 << 20
-"""Bytes of all requests of one cell. The host stores, parses and checks them in its own time."""
+MAX_REQUEST_BYTES = 16 << 20
+"""Maximum bytes of all requests of one cell. The host stores, parses and checks them in its own time."""
 MAX_KEPT = 64 << 20
-"""Bytes of memory that a session keeps to run its cells again: requests, answers, output and values."""
+"""Maximum bytes of memory that a session keeps to run its cells again: requests, answers, output and values."""
 MESSAGES = {
     "wall": "the cell ran for more than {wall_seconds:g} s of wall clock",
     "cpu": "the cell used more than {cpu_seconds:g} s of processor time",
     "memory": "the plan needed more than {memory_mb} MB of memory",
     "output": "the cell printed more than {output_chars} characters",
     "host_calls": "the cell made more than {host_calls} calls",
-    "arguments": f"the arguments of the cell's calls took more than {MAX_ASKED >> 20} MB",
+    "arguments": f"the arguments of the cell's calls took more than {MAX_REQUEST_BYTES >> 20} MB",
     "kept": f"the session's cells asked, were answered and printed more than {MAX_KEPT >> 20} MB in all",
     "source": "the cell's source has more than {source_chars} characters",
     "sleep": "the cell slept for more than {wall_seconds:g} s in all",
     "crashed": "the worker ended by itself: the plan exhausted the stack or crashed the interpreter",
     "protocol": "the worker was ended because it broke the protocol",
 }
-"""Name of the limit, which is the fault's ``type``, to its message."""
+"""Maps the name of a limit, which is the fault's ``type``, to its message."""
 _ENDLESS = "look for a loop that never ends, or work that is too much for the time"
 HINTS = {
     "wall": _ENDLESS,
@@ -144,7 +144,7 @@ HINTS = {
     "sleep": "leave the sleeping out, or sleep for less in all",
 }
 MAX_DETAIL = 300
-"""Characters of a worker's own text that a fault repeats. They appear in prompts and logs."""
+"""Maximum characters of a worker's text that a fault repeats. They appear in prompts and logs."""
 
 
 class LimitReached(Exception):

@@ -1,4 +1,4 @@
-"""ALFWorld, with two engines: a fast one of our own, and textworld. Tests verify that they agree.
+"""ALFWorld, with two engines: our fast one, and textworld. Tests verify that they agree.
 
 - ``environment``: the class, its options and actions.
 - ``tasks``: downloaded games and named selections. ``generated`` makes games from seeds; ``rooms`` furnishes them.
@@ -8,8 +8,8 @@
 """
 
 from planbook.envs.alfworld import generated, tasks
-from planbook.envs.alfworld.direct import Direct
-from planbook.envs.alfworld.engine import AlfworldGame, GameEngine, Reference
+from planbook.envs.alfworld.direct import DirectEngine
+from planbook.envs.alfworld.engine import AlfworldGame, GameEngine, ReferenceEngine
 from planbook.envs.alfworld.environment import Alfworld, AlfworldOptions
 from planbook.envs.alfworld.goals import TYPES
 
@@ -18,9 +18,9 @@ __all__ = [
     "Alfworld",
     "AlfworldGame",
     "AlfworldOptions",
-    "Direct",
+    "DirectEngine",
     "GameEngine",
-    "Reference",
+    "ReferenceEngine",
     "generated",
     "tasks",
 ]

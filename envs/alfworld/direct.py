@@ -15,7 +15,7 @@ from planbook.envs.alfworld.wording import Dialect, read_dialect
 from planbook.envs.errors import EnvironmentBroken
 
 ABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
-"""Treatment to the predicate of the objects that it works on."""
+"""Predicate of treatable objects by treatment."""
 
 
 def is_here(scene: GameScene, state: GameState, receptacle: str) -> bool:
@@ -75,7 +75,7 @@ _TASK = re.compile(r"Your task is to: [^\"]*")
 _FORMS = {verb: form for form, (verb, _) in wording.FORMS.items()}
 
 
-class Direct:
+class DirectEngine:
     """The fast engine. It plays one game at a time and shares nothing with other instances."""
 
     def __init__(self) -> None:
@@ -227,5 +227,5 @@ class Direct:
 
 
 _ACTIONS: dict[str, Callable[..., Outcome]] = {
-    verb: getattr(Direct, "_put" if verb == "move" else f"_{verb}") for verb in _FORMS
+    verb: getattr(DirectEngine, "_put" if verb == "move" else f"_{verb}") for verb in _FORMS
 }

@@ -21,30 +21,30 @@ class AlfworldGame:
     data: Mapping[str, Any]
 
     @property
-    def puts(self) -> bool:
+    def uses_put(self) -> bool:
         """True if objects are ``put`` (alfworld before 0.4), False if they are ``move``d."""
         return "put {o} in/on {r}" in str(self.data["grammar"])
 
 
 @dataclass(frozen=True, slots=True)
 class GameReply:
-    """The answer to a command: the game's own text, and whether its goal holds now."""
+    """The answer to a command: the game's text, and whether its goal holds now."""
 
     text: str
     won: bool
 
 
 class GameEngine(Protocol):
-    """An engine that plays one game at a time. Commands and texts are the game's own (``go to desk 1``)."""
+    """An engine that plays one game at a time. Commands and texts are the game's (``go to desk 1``)."""
 
     def load(self, game: AlfworldGame) -> None:
         """Load a game. Raises EnvironmentBroken for one that cannot be played."""
 
     def reset(self) -> GameReply:
-        """Start the loaded game from the beginning."""
+        """Start the loaded game from the beginning, and return its first text."""
 
     def step(self, command: str) -> GameReply:
-        """Carry out one command; an inadmissible one is answered with NOTHING."""
+        """Carry out one command and return the reply; an inadmissible one is answered with NOTHING."""
 
     def admissible(self) -> list[str]:
         """Return the commands that are admissible now, sorted."""
@@ -53,7 +53,7 @@ class GameEngine(Protocol):
         """Return a copy of the current state, or None if the engine has no cheap one."""
 
     def restore(self, saved: object) -> None:
-        """Return to a copy of the same game."""
+        """Restore a saved state of the same game."""
 
     def close(self) -> None:
         """Release what the engine holds. Closing twice is harmless."""
@@ -90,7 +90,7 @@ def _environment() -> Any:
     return AlfredDemangler(PddlEnv(textworld.EnvInfos(won=True, admissible_commands=True)), shuffle=False)
 
 
-class Reference:
+class ReferenceEngine:
     """textworld behind our interface. Many instances may be open; their calls take turns."""
 
     def __init__(self) -> None:

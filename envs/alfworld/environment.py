@@ -6,18 +6,18 @@ from typing import Literal
 from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs.alfworld import generated, rooms, tasks, wording
-from planbook.envs.alfworld.direct import Direct
-from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, GameEngine, GameReply, Reference
+from planbook.envs.alfworld.direct import DirectEngine
+from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, GameEngine, GameReply, ReferenceEngine
 from planbook.envs.alfworld.goals import TYPES, AlfworldGoals
 from planbook.envs.alfworld.preconditions import preconditions
-from planbook.envs.alfworld.tasks import NAMED, checksums
+from planbook.envs.alfworld.tasks import SELECTIONS, checksums
 from planbook.envs.alfworld.wording import EMPTY_HANDED, HELPERS, START, as_action, first_text, game_name, paper_text
 from planbook.envs.base import Environment, action
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import package_version
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
 
-_ENGINES: dict[str, type[GameEngine]] = {"direct": Direct, "textworld": Reference}
+_ENGINES: dict[str, type[GameEngine]] = {"direct": DirectEngine, "textworld": ReferenceEngine}
 
 
 class AlfworldOptions(EnvironmentOptions):
@@ -56,8 +56,8 @@ class Alfworld(Environment):
         "with 'Nothing happens.' The episode ends by itself once the task is done."
     )
     types = TYPES
-    splits = (*tasks.DATA_SPLITS, generated.SPLIT, *NAMED)
-    parts = dict.fromkeys(NAMED, tasks.DATA_SPLITS)
+    splits = (*tasks.DATA_SPLITS, generated.SPLIT, *SELECTIONS)
+    parts = dict.fromkeys(SELECTIONS, tasks.DATA_SPLITS)
     object_ids = r"[a-z]+_\d+"
     attributes = {
         "location": f"the receptacle that the agent stands at; {START!r} before the first go_to",
@@ -71,7 +71,7 @@ class Alfworld(Environment):
         super().__init__(options)
         self._chosen = AlfworldOptions.read(self.options)
         self._engine = _ENGINES[self._chosen.engine]()
-        self._puts = False
+        self._uses_put = False
         self._location, self._holding = START, EMPTY_HANDED
         self._won = False
 
@@ -106,7 +106,7 @@ class Alfworld(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions in the game's own domain."""
+        """Return the preconditions in the game's domain."""
         chosen = AlfworldOptions.read(options)
         return preconditions(_game(task), shared_open=chosen.shared_locations == "open")
 
@@ -114,14 +114,14 @@ class Alfworld(Environment):
         """Return options, packages, and the game's verb for putting things down."""
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
-        return {**options, **packages, "grammar": "put" if self._puts else "move"}
+        return {**options, **packages, "grammar": "put" if self._uses_put else "move"}
 
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Load the game and start it."""
+        """Load and start the game, and return the first observation."""
         game = _game(task)
-        self._puts = game.puts
+        self._uses_put = game.uses_put
         self._location, self._holding = START, EMPTY_HANDED
         self._engine.load(game)
         reply = self._engine.reset()
@@ -169,7 +169,7 @@ class Alfworld(Environment):
         self._engine.restore(engine)
 
     def _send(self, command: str, *things: object) -> GameReply:
-        """Send one command to the engine. ``command`` has a {} for each thing. Names that are no ids are refused."""
+        """Return the reply to a command, which has a {} for each thing. Names that are not ids are refused."""
         names = [game_name(thing) for thing in things]
         if None in names:
             return GameReply(NOTHING, self._won)
@@ -222,7 +222,7 @@ class Alfworld(Environment):
     @action("agent.put_in_or_on('pen_1', 'drawer_4') -> 'You put pen_1 in/on drawer_4. ...'")
     def put_in_or_on(self, object: str, receptacle: str) -> Observation:
         """Put the object that the agent holds in or on the receptacle that it is at, which must not be closed."""
-        reply = self._send("put {} in/on {}" if self._puts else "move {} to {}", object, receptacle)
+        reply = self._send("put {} in/on {}" if self._uses_put else "move {} to {}", object, receptacle)
         if reply.text != NOTHING:
             self._holding = EMPTY_HANDED
         return self._observe(reply)

@@ -11,7 +11,7 @@ from random import Random
 from typing import NamedTuple
 
 from planbook.envs.alfworld import rooms
-from planbook.envs.alfworld.direct import ABLE, Direct
+from planbook.envs.alfworld.direct import ABLE, DirectEngine
 from planbook.envs.alfworld.engine import NOTHING, AlfworldGame
 from planbook.envs.alfworld.goals import GAME_TYPES, params_of
 from planbook.envs.alfworld.rooms import LAMP, FurnishedRoom, furnish, kind_of, pddl_name, place_objects, problem_text
@@ -31,41 +31,41 @@ class SearchGoal:
 
 
 class _RefusedError(Exception):
-    """The chosen objects and receptacles do not lead to the goal."""
+    """The chosen objects and receptacles led to a refused command."""
 
 
-def find_plan(engine: Direct, wanted: SearchGoal) -> list[str] | None:
+def find_plan(engine: DirectEngine, wanted: SearchGoal) -> list[str] | None:
     """Return commands that win the engine's loaded game, or None if no choice of objects and receptacles wins it.
 
     The engine is left at the start of the game.
     """
     for things, places in _candidates(engine, wanted):
-        walk = _Solution(engine)
+        solution = _Solution(engine)
         try:
-            walk.solve(wanted, things, places)
+            solution.solve(wanted, things, places)
         except _RefusedError:
             continue
         finally:
             engine.reset()
-        if walk.won:
-            return walk.commands
+        if solution.won:
+            return solution.commands
     return None
 
 
-def _candidates(engine: Direct, wanted: SearchGoal) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yield the objects to fetch, in order, and the places that are needed: machine and target, or the lamp."""
+def _candidates(engine: DirectEngine, wanted: SearchGoal) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Yield the objects to fetch, in order, and the places needed: machine and target, or the lamp."""
     scene = engine.scene
     things = sorted(thing for thing, _ in scene.start.inside if scene.kinds[thing] == f"{wanted.object}type")
     needed = [f"{_MACHINES[wanted.change].lower()}type"] if wanted.change else []
     needed.append(f"{wanted.lamp or wanted.target}type")
-    stands = [sorted(name for name, kind in scene.kinds.items() if kind == need) for need in needed]
-    yield from product(permutations(things, wanted.count), product(*stands))
+    places = [sorted(name for name, kind in scene.kinds.items() if kind == need) for need in needed]
+    yield from product(permutations(things, wanted.count), product(*places))
 
 
 class _Solution:
     """One attempt at a game from its start. Raises _RefusedError at the first refused command."""
 
-    def __init__(self, engine: Direct) -> None:
+    def __init__(self, engine: DirectEngine) -> None:
         self._engine = engine
         self.won = engine.reset().won
         self.commands: list[str] = []
@@ -171,7 +171,7 @@ def _attempt(kind: str, seed: int, rng: Random) -> GeneratedGame | None:
     if not choices or len(room.places) > MOST_RECEPTACLES:
         return None
     thing, target = rng.choice(choices)
-    _make_room_for_task(kind, room, thing, target, facts, rng)
+    _place_task_objects(kind, room, thing, target, facts, rng)
     return _game(kind, seed, room, thing, target, rng.choice(rooms.goals()[GAME_TYPES[kind]]["templates"]))
 
 
@@ -190,7 +190,7 @@ def _choices(kind: str, room: FurnishedRoom, facts: rooms.Affordances) -> list[t
     return [(thing, target) for thing in things for target in targets if thing in facts.holds[target]]
 
 
-def _make_room_for_task(
+def _place_task_objects(
     kind: str, room: FurnishedRoom, thing: str, target: str, facts: rooms.Affordances, rng: Random
 ) -> None:
     """Place the task's objects again, so that none is in its target already."""
@@ -222,6 +222,6 @@ def search_goal(kind: str, goal: str) -> SearchGoal:
 
 
 def _is_worth_playing(kind: str, generated: GeneratedGame) -> bool:
-    engine = Direct()
+    engine = DirectEngine()
     engine.load(generated.game)
     return not engine.reset().won and find_plan(engine, search_goal(kind, generated.goal)) is not None

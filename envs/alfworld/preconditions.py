@@ -56,7 +56,7 @@ class KnownRoom:
         return Deed([not_here], impossible="" if a_kind else self._name_fault(thing, "object"))
 
     def _deed(self, deed: DeedFunction, nouns: Sequence[str], *args: Given) -> Deed:
-        """Return the deed, or an impossible one if an argument is no possible name."""
+        """Return the deed, or an impossible one if an argument is not a possible name."""
         faults = [self._name_fault(thing, noun) for thing, noun in zip(args, nouns, strict=False)]
         why = next(filter(None, faults), "")
         return Deed(impossible=why) if why else deed(*args)

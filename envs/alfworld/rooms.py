@@ -15,7 +15,7 @@ from typing import Any
 from planbook.envs.resources import PackageData
 
 ROOMS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
-"""Room type to its floor plan numbers, first and one past the last."""
+"""Maps a room type to its floor plan numbers, first and one past the last."""
 CONSTANTS, GOALS = "gen/constants.py", "gen/goal_library.py"
 DOMAIN, GRAMMAR = "data/alfred.pddl", "data/alfred.twl2"
 _TABLES = ("DiningTable", "CoffeeTable", "SideTable")
@@ -26,9 +26,9 @@ class Affordances:
     """The objects that each receptacle holds, and what can be done with them. Sorted, for reproducible choices."""
 
     holds: dict[str, tuple[str, ...]]
-    """Kind of receptacle to the kinds of objects that it holds."""
+    """Maps a kind of receptacle to the kinds of objects that it holds."""
     able: dict[str, tuple[str, ...]]
-    """Ability (``Heatable``) to kinds of objects."""
+    """Maps an ability (``Heatable``) to kinds of objects."""
     openable: frozenset[str]
     movable: frozenset[str]
     """Kinds of objects that can hold others."""
@@ -40,7 +40,7 @@ class FloorPlan:
 
     name: str
     places: dict[str, tuple[float, ...]]
-    """Receptacle (``Cabinet|+00.68|+00.50|-02.20``) to the pose from which it is used."""
+    """Maps a receptacle (``Cabinet|+00.68|+00.50|-02.20``) to the pose from which it is used."""
     kinds: tuple[str, ...]
 
 
@@ -138,9 +138,9 @@ class FurnishedRoom:
 
     plan: str
     places: dict[str, str] = field(default_factory=dict)
-    """Receptacle to its location."""
+    """Maps a receptacle to its location."""
     inside: dict[str, str] = field(default_factory=dict)
-    """Object to its receptacle."""
+    """Maps an object to its receptacle."""
 
     def of_kind(self, kind: str) -> list[str]:
         """Return the receptacles of a kind."""
@@ -176,16 +176,16 @@ def place_objects(
     room: FurnishedRoom, kind: str, count: int, facts: Affordances, rng: Random, without: str = ""
 ) -> None:
     """Put objects of a kind into receptacles that hold them, except receptacles of the kind ``without``."""
-    stands = [where for where in room.places if holds(where, kind, facts) and kind_of(where) != without]
-    weights = [1 if kind_of(where) in facts.openable else _IN_THE_OPEN for where in stands]
-    for where in rng.choices(stands, weights, k=count) if stands else []:
+    places = [where for where in room.places if holds(where, kind, facts) and kind_of(where) != without]
+    weights = [1 if kind_of(where) in facts.openable else _IN_THE_OPEN for where in places]
+    for where in rng.choices(places, weights, k=count) if places else []:
         room.inside[_new_name(kind, rng)] = where
 
 
 def holds(receptacle: str, kind: str, facts: Affordances) -> bool:
     """Return whether a receptacle holds objects of a kind."""
-    mine = kind_of(receptacle)
-    return mine in _LAMP_STANDS if kind == LAMP else kind in facts.holds[mine]
+    holder = kind_of(receptacle)
+    return holder in _LAMP_STANDS if kind == LAMP else kind in facts.holds[holder]
 
 
 def _new_name(kind: str, rng: Random) -> str:
@@ -206,7 +206,7 @@ _RULES_NAME_OBJECTS = ("Knife", "ButterKnife")
 
 
 def pddl_name(name: str) -> str:
-    """Convert a name to the form that PDDL allows."""
+    """Return a name in the form that PDDL allows."""
     for mark, word in _MANGLED.items():
         name = name.replace(mark, word)
     return name

@@ -48,13 +48,13 @@ class GameScene:
     """The constant part of a game, and its start state."""
 
     names: dict[str, str]
-    """PDDL id to the game's name (``desk 1``)."""
+    """Maps a PDDL id to the game's name (``desk 1``)."""
     places: dict[str, str]
-    """Receptacle to its location."""
+    """Maps a receptacle to its location."""
     kinds: dict[str, str]
-    """Object or receptacle to its type (``mugtype``)."""
+    """Maps an object or receptacle to its type (``mugtype``)."""
     marked: dict[str, Names]
-    """Unary predicate (``openable``) to the entities that have it."""
+    """Maps a unary predicate (``openable``) to the entities that have it."""
     can_contain: Pairs
     """(receptacle type, object type)"""
     contained: Pairs
@@ -66,12 +66,12 @@ class GameScene:
 
     @cached_property
     def ids(self) -> dict[str, str]:
-        """The game's names to PDDL ids."""
+        """Maps the game's names to PDDL ids."""
         return {name: entity for entity, name in self.names.items()}
 
     @cached_property
     def neighbours(self) -> dict[str, tuple[str, ...]]:
-        """Location to its receptacles, sorted by id."""
+        """Maps a location to its receptacles, sorted by id."""
         receptacles: dict[str, list[str]] = defaultdict(list)
         for receptacle in sorted(self.places):
             receptacles[self.places[receptacle]].append(receptacle)
@@ -103,7 +103,7 @@ def number_names(entities: set[str]) -> dict[str, str]:
 
 
 def read_scene(problem: str) -> GameScene:
-    """Read a pddl_problem. Raises EnvironmentBroken if it has no init or goal section."""
+    """Return the scene of a pddl_problem. Raises EnvironmentBroken if it has no init or goal section."""
     text = problem.lower()
     init, goal = text.find("(:init"), text.find("(:goal")
     if init < 0 or goal < init:

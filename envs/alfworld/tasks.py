@@ -96,7 +96,7 @@ def peek(game_id: str) -> tuple[str, bool]:
 
 
 def read_game(game_id: str) -> AlfworldGame:
-    """Read a whole game."""
+    """Return a whole game, read from its file."""
     path = game_path(game_id)
     try:
         return AlfworldGame(game_id, json.loads(path.read_bytes()))
@@ -133,14 +133,14 @@ def _adapt_dev() -> dict[str, list[str]]:
     return {kind: list(islice((id for id in ids if peek(id)[1]), DEV_GAMES)) for kind, ids in games.items()}
 
 
-NAMED: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}
-"""Name to a function that lists a selection's ids by task type. Raises MissingRequirement if a game is missing."""
+SELECTIONS: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}
+"""Maps a name to a function that lists a selection's ids by task type. Raises MissingRequirement without a game."""
 
 
 def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
     """Return the chosen tasks, in turn from each type; unsolvable games are left out, as alfworld does."""
     if selection.ids:
-        return [_by_id(task_id, [split for split in splits if split not in NAMED]) for task_id in selection.ids]
+        return [_by_id(task_id, [split for split in splits if split not in SELECTIONS]) for task_id in selection.ids]
     split = chosen_split(selection, splits, "alfworld")
     types = chosen_types(selection, TYPES, "alfworld")
     if selection.seeds and split != generated.SPLIT:
@@ -161,7 +161,7 @@ def checksums(tasks: Sequence[Task]) -> dict[str, str]:
 
 
 def _on_disk(split: str, types: Sequence[str]) -> Iterator[Task]:
-    games = NAMED[split]() if split in NAMED else list_games(split)
+    games = SELECTIONS[split]() if split in SELECTIONS else list_games(split)
     for game_id in in_turn(games[kind] for kind in types):
         goal, solvable = peek(game_id)
         if solvable:

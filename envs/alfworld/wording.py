@@ -34,27 +34,27 @@ _KNOWN_GRAMMAR = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c708
 class Dialect:
     """The differences between games: words, and the receptacles for cleaning."""
 
-    puts: bool
+    uses_put: bool
     """Objects are put in/on receptacles (before 0.4), not moved to them."""
     arrives_at_location: bool
     """``go to`` names the location, not the receptacle."""
     machines: dict[str, frozenset[str]]
-    """Treatment (``heat``) to the kinds of receptacles that provide it."""
+    """Maps a treatment (``heat``) to the kinds of receptacles that provide it."""
 
     @property
     def put(self) -> str:
         """The verb for putting things down."""
-        return "put" if self.puts else "move"
+        return "put" if self.uses_put else "move"
 
     @property
     def not_put(self) -> str:
         """The other dialect's verb."""
-        return "move" if self.puts else "put"
+        return "move" if self.uses_put else "put"
 
     @property
     def to(self) -> str:
         """The word between the object and its new place."""
-        return "in/on" if self.puts else "to"
+        return "in/on" if self.uses_put else "to"
 
 
 def _digest(text: str) -> str:
@@ -82,7 +82,7 @@ def _read(domain: str, grammar: str) -> Dialect | None:
     if _domain_digest(domain) != _KNOWN_DOMAIN or _grammar_digest(grammar) != _KNOWN_GRAMMAR:
         return None
     return Dialect(
-        puts="put {o} in/on {r}" in grammar,
+        uses_put="put {o} in/on {r}" in grammar,
         arrives_at_location="{lend.name}" in grammar,
         machines={
             "heat": frozenset({"microwavetype"}),
@@ -107,7 +107,7 @@ _ROOM = "You are in the middle of a room. Looking quickly around you, you see "
 
 
 def enumeration(items: Sequence[str]) -> str:
-    """Join items to ``a``, ``a, and b`` or ``a, b, and c``; ``nothing`` if there are none."""
+    """Return items joined as ``a``, ``a, and b`` or ``a, b, and c``; ``nothing`` if there are none."""
     if len(items) < 2:
         return items[0] if items else "nothing"
     return f"{', '.join(items[:-1])}, and {items[-1]}"
@@ -203,7 +203,7 @@ def get_object_with_id(observation, object_name):
 
 
 def game_name(thing: object) -> str | None:
-    """Return the game's name of an id (``desk 1`` for ``desk_1``), or None if it is no id."""
+    """Return the game's name of an id (``desk 1`` for ``desk_1``), or None if it is not an id."""
     return thing.replace("_", " ") if isinstance(thing, str) and ID.fullmatch(thing) else None
 
 
@@ -238,9 +238,9 @@ _COMMANDS = {
     "inventory": "inventory",
     "examine * *": "examine",
 }
-"""Form of a command to its action; ``slice`` and ``help`` are not offered."""
+"""Maps the form of a command to its action; ``slice`` and ``help`` are not offered."""
 FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in _COMMANDS.items()}
-"""The pattern of each command to its verb and its action."""
+"""Maps the pattern of each command to its verb and its action."""
 
 
 def as_action(command: str) -> Action | None:

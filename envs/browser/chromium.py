@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from selenium import webdriver
 
 PACKAGES = {"selenium": "selenium", "websocket-client": "websocket"}
-"""Required packages: name on the package index to module."""
+"""Maps the name of a required package on the package index to its module."""
 REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "
     "or name them in PLANBOOK_CHROMIUM and PLANBOOK_CHROMEDRIVER"
@@ -74,7 +74,7 @@ def require() -> tuple[str, str]:
 
 
 def start_selenium(profile: str) -> "webdriver.Chrome":
-    """Start a browser with Selenium; both processes have ``profile`` on their command lines for the watchdog."""
+    """Return a new browser with Selenium; both processes have ``profile`` on their command lines for the watchdog."""
     try:
         from selenium import webdriver  # imported here since it is slow
         from selenium.common.exceptions import WebDriverException

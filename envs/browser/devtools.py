@@ -23,7 +23,7 @@ Answer = dict[str, Any]
 Event = Mapping[str, Any]
 """An event: ``method``, ``params``, and ``sessionId`` if the connection serves several tabs."""
 
-DEAD = ("Inspector.targetCrashed", "Inspector.detached")
+FINAL_EVENTS = ("Inspector.targetCrashed", "Inspector.detached")
 """Events after which no answer comes."""
 
 
@@ -33,7 +33,7 @@ PATIENCE = 120.0
 
 @cache
 def _websocket() -> Any:
-    """Import websocket-client. Raises MissingRequirement."""
+    """Return the module of websocket-client. Raises MissingRequirement."""
     try:
         import websocket
     except ImportError as error:
@@ -72,7 +72,7 @@ class Connection:
         return self.call_all([(method, parameters)])[0]
 
     def call_all(self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None) -> list[Answer]:
-        """Send all commands, then wait for all answers: the browser handles them in this order.
+        """Send all commands, then return all answers: the browser handles them in this order.
 
         Raises CommandRefused for the first refused command, NoAnswer after this many ``seconds``.
         """
@@ -149,7 +149,7 @@ class Connection:
         message: Answer = json.loads(self._socket.recv())
         if "method" in message and self._on_event is not None:
             self._on_event(message)
-        elif message.get("method") in DEAD:
+        elif message.get("method") in FINAL_EVENTS:
             self._lost = f"the tab is gone: {message['method']}"
             raise EnvironmentBroken(self._lost)
         return message
@@ -185,7 +185,7 @@ class Key:
         yield "Input.dispatchKeyEvent", common | {"type": "keyUp"}
 
 
-NAMED: Mapping[str, Key] = {
+KEYS: Mapping[str, Key] = {
     "enter": Key("Enter", "Enter", 13, "\r"),
     "tab": Key("Tab", "Tab", 9),
     "space": Key(" ", "Space", 32, " "),
@@ -230,31 +230,30 @@ def _characters() -> Iterator[Key]:
         yield Key(shifted, code, number, shifted, SHIFT)
 
 
-TYPED: Mapping[str, Key] = {key.text: key for key in _characters()} | {
-    " ": NAMED["space"],
-    "\n": NAMED["enter"],
-    "\t": NAMED["tab"],
+CHARACTER_KEYS: Mapping[str, Key] = {key.text: key for key in _characters()} | {
+    " ": KEYS["space"],
+    "\n": KEYS["enter"],
+    "\t": KEYS["tab"],
 }
 """The key for each character of the keyboard."""
 
 
-def named(name: str) -> Key | None:
+def find_key(name: str) -> Key | None:
     """Return the key with a name such as ``arrow_down`` (also ``ArrowDown`` or ``down``) or a character; else None."""
-    if name in TYPED:
-        return TYPED[name]
+    if name in CHARACTER_KEYS:
+        return CHARACTER_KEYS[name]
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
-    if plain in NAMED:
-        return NAMED[plain]
+    if plain in KEYS:
+        return KEYS[plain]
     joined = plain.replace("_", "")
-    return next(
-        (key for key in NAMED.values() if joined in (key.code.lower(), key.code.lower().removeprefix("arrow"))), None
-    )
+    codes = {key.code.lower(): key for key in KEYS.values()}
+    return codes.get(joined) or codes.get(f"arrow{joined}")
 
 
-def typing(text: str) -> Iterator[Command]:
+def typing_commands(text: str) -> Iterator[Command]:
     """Yield the commands that type a text; characters without a key are inserted."""
     for character in text:
-        if key := TYPED.get(character):
+        if key := CHARACTER_KEYS.get(character):
             yield from key.commands()
         else:
             yield "Input.insertText", {"text": character}

@@ -1,6 +1,6 @@
-"""End a browser whose owner is gone, even after ``kill -9``. Runs as its own process: ``watchdog.py PROFILE_FOLDER``.
+"""End a browser whose owner is gone, even after ``kill -9``. Runs as a process: ``watchdog.py PROFILE_FOLDER``.
 
-The owner holds the other end of this process's standard input. When that closes, for whatever reason, every process
+The owner holds the other end of this process's standard input. When that closes, for any reason, every process
 with the profile's folder on its command line is killed, and the folder is removed. Each browser has its own folder, so
 no other process is killed.
 """

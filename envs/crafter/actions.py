@@ -30,7 +30,7 @@ class CrafterAction(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The game's own name for the action."""
+        """The game's name for the action."""
         thing = MOVES[self.thing] if self.verb == "move" else self.thing
         return f"{self.verb}_{thing}" if thing else self.verb
 
@@ -53,7 +53,7 @@ def refusal(game: "CrafterGame", act: CrafterAction) -> str:
 
 def is_fast_asleep(game: "CrafterGame") -> bool:
     """Return whether every action now becomes sleep."""
-    return bool(game.player.sleeping and game.player.inventory["energy"] < rules().most["energy"])
+    return bool(game.player.sleeping and game.player.inventory["energy"] < rules().limits["energy"])
 
 
 def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
@@ -65,7 +65,7 @@ def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, befor
 
 
 def outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
-    """Return a sentence about an action's effect, from the game's own counts, without a full stop."""
+    """Return a sentence about an action's effect, from the game's counts, without a full stop."""
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")
@@ -104,12 +104,12 @@ def _do(game: "CrafterGame", _: str) -> str:
         return f"there is nothing to be done with {kind}"
     if _missing(game, recipe["require"]):
         return f"you have no tool for {kind}"
-    full = [name for name in recipe["receive"] if name in rules().things and _items(game)[name] >= rules().most[name]]
+    full = [name for name in recipe["receive"] if name in rules().things and _items(game)[name] >= rules().limits[name]]
     return f"you cannot carry more {' and '.join(full)}" if full else ""
 
 
 def _sleep(game: "CrafterGame", _: str) -> str:
-    return "" if _items(game)["energy"] < rules().most["energy"] else "you are not tired"
+    return "" if _items(game)["energy"] < rules().limits["energy"] else "you are not tired"
 
 
 def _place(game: "CrafterGame", thing: str) -> str:

@@ -148,7 +148,7 @@ class Crafter(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Begin a new game, made from the seed (a third of a second)."""
+        """Begin a game made from the seed (a third of a second), and return the first observation."""
         from planbook.envs.crafter.game import CrafterGame  # takes half a second, since it imports numpy and the game
 
         self._game = CrafterGame(task.seed, self._length)
@@ -203,7 +203,7 @@ class Crafter(Environment):
         return tuple(self.game.unlocked)
 
     def measures(self) -> Mapping[str, float]:
-        """Return the sum of the game's own reward, and the steps taken."""
+        """Return the sum of the game's rewards, and the steps taken."""
         return {"reward": self.game.reward, "steps": self.game.steps}
 
     def possible_actions(self) -> list[Action]:

@@ -1,6 +1,6 @@
 """The genuine game without its pictures: the same, step for step, as ``crafter.Env`` with its default options.
 
-Drawing at night takes numbers from the game's own random stream, so this game takes them, too. One thing is fixed that
+Drawing at night takes numbers from the game's random stream, so this game takes them, too. One thing is fixed that
 the game leaves open: when one of a region's creatures vanishes, the game picks it from a set in the order of memory
 addresses, which differ between runs. Here the creatures are in the order of their creation.
 """
@@ -74,7 +74,7 @@ class CrafterGame(Env):  # type: ignore[misc]
 
     @property
     def land(self) -> Any:
-        """The package's own map."""
+        """The package's map."""
         return self._world
 
     @property
@@ -90,7 +90,7 @@ class CrafterGame(Env):  # type: ignore[misc]
 
     @property
     def player(self) -> Any:
-        """The package's own player object."""
+        """The package's player object."""
         return self._player
 
     @property
@@ -114,7 +114,7 @@ class CrafterGame(Env):  # type: ignore[misc]
         return bool(self._step >= self._length)
 
     def advance(self, action: str) -> None:
-        """Take one step of the game, with an action by the game's own name."""
+        """Take one step of the game, with an action by the game's name."""
         _, reward, *_ = self.step(constants.actions.index(action))
         self.tenths += round(10 * reward)
         counts = self._player.achievements
@@ -126,7 +126,7 @@ class CrafterGame(Env):  # type: ignore[misc]
         return pickle.dumps((self._world, self._player, self._step, self.tenths, health, self.unlocked))
 
     def load(self, saved: bytes) -> None:
-        """Return to a copy, of this game or of another."""
+        """Restore a copy, of this game or of another."""
         self._world, self._player, self._step, self.tenths, self._last_health, self.unlocked = pickle.loads(saved)
         self._unlocked = set(self.unlocked)
 

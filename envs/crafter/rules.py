@@ -14,33 +14,33 @@ VITALS = ("health", "food", "drink", "energy")
 
 
 class GameRules(NamedTuple):
-    """The game's own tables."""
+    """The game's tables."""
 
     actions: Sequence[str]
     materials: Sequence[str]
     walkable: Sequence[str]
     collect: Mapping[str, Mapping[str, Any]]
-    """Material to the requirements of collecting it (``require``) and its maximum yield (``receive``)."""
+    """Maps a material to the requirements of collecting it (``require``) and its maximum yield (``receive``)."""
     place: Mapping[str, Mapping[str, Any]]
-    """Thing to the items that placing it uses (``uses``), and the materials it can be placed on (``where``)."""
+    """Maps a thing to the items that placing it uses (``uses``), and the materials it can be placed on (``where``)."""
     make: Mapping[str, Mapping[str, Any]]
-    """Tool to the items that making it uses (``uses``), and the materials that must be nearby (``nearby``)."""
-    most: Mapping[str, int]
+    """Maps a tool to the items that making it uses (``uses``), and the materials that must be nearby (``nearby``)."""
+    limits: Mapping[str, int]
     """Maximum of each item, vitals included."""
     achievements: tuple[str, ...]
 
     @property
     def things(self) -> list[str]:
         """The items that can be carried, in the game's order."""
-        return [item for item in self.most if item not in VITALS]
+        return [item for item in self.limits if item not in VITALS]
 
 
 @cache
 def rules() -> GameRules:
     """Return the tables, read once per process. Raises MissingRequirement."""
     tables = YAML(typ="safe", pure=True).load((PACKAGE.folder() / "data.yaml").read_text(encoding="utf-8"))
-    most = {name: item["max"] for name, item in tables["items"].items()}
+    limits = {name: item["max"] for name, item in tables["items"].items()}
     acting = tables["collect"], tables["place"], tables["make"]
     return GameRules(
-        tables["actions"], tables["materials"], tables["walkable"], *acting, most, tuple(tables["achievements"])
+        tables["actions"], tables["materials"], tables["walkable"], *acting, limits, tuple(tables["achievements"])
     )

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 WIDE, HIGH = 9, 7
 EAST, SOUTH = WIDE // 2, HIGH // 2
-"""The player's own column and row in the window, from 0."""
+"""The player's column and row in the window, from 0."""
 STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
-"""Direction to steps east and steps south."""
+"""Maps a direction to steps east and steps south."""
 YOU, EDGE = "you", "edge"
 """Names for the player's place, and for places beyond the map."""
 NEAREST_FIRST = sorted(
@@ -153,7 +153,7 @@ def description(player: PlayerView) -> str:
 
 def status(player: PlayerView) -> str:
     """Return the player's condition and inventory."""
-    vitals = ", ".join(f"{name} {value}/{rules().most[name]}" for name, value in player.vitals.items())
+    vitals = ", ".join(f"{name} {value}/{rules().limits[name]}" for name, value in player.vitals.items())
     items = ", ".join(f"{count} {name}" for name, count in player.inventory.items()) or "nothing"
     return f"Vitals: {vitals}. Inventory: {items}. You are {'asleep' if player.sleeping else 'awake'}."
 

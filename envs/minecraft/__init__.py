@@ -1,4 +1,4 @@
-"""Minecraft in text, the environment of the DEPS paper: real recipes, and maps of our own by seed.
+"""Minecraft in text, the environment of the DEPS paper: real recipes, and our maps by seed.
 
 - ``environment``: the class, its options and actions. ``tasks``: the paper's groups, and parallel goals.
 - ``game_data``: sources, tools, biomes and recipes. ``terrain``: the map of a seed, sight and ways.

@@ -28,7 +28,7 @@ CRAFTING = {None: 10, TABLE: 30}
 SMELTING = 200
 """Ticks for one item in the furnace."""
 WEARING = 10
-MOST = 36 * 64
+MAX_COUNT = 36 * 64
 """Capacity of an inventory."""
 
 
@@ -37,7 +37,7 @@ class GoalRefused(Exception):
 
 
 class NoneLeft(GoalRefused):
-    """This map does not have enough of it, which the player learns only by trying."""
+    """This map does not have enough of a thing, which the player learns only by trying."""
 
 
 def effects_of(terrain: Terrain, player: MinecraftPlayer, action: Action) -> GoalEffects:
@@ -102,7 +102,7 @@ _VERBS: Mapping[str, Callable[..., GoalEffects]] = {
 
 
 def read_object(obj: JsonValue) -> tuple[str, int]:
-    """Read the one item that a goal names, and its count. Raises GoalRefused."""
+    """Return the one item that a goal names, and its count. Raises GoalRefused."""
     counts = read_counts(obj, "what is wanted")
     if len(counts) != 1:
         raise GoalRefused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
@@ -112,19 +112,19 @@ def read_object(obj: JsonValue) -> tuple[str, int]:
 
 
 def read_counts(value: JsonValue, what: str) -> dict[str, int]:
-    """Read names with whole counts from 1 to the capacity of an inventory. Raises GoalRefused."""
+    """Return names with whole counts from 1 to the capacity of an inventory. Raises GoalRefused."""
     if not isinstance(value, dict):
         raise GoalRefused(f'{what} must be written like {{"log": 3}}, not {value!r}')
     counts: dict[str, int] = {}
     for name, count in value.items():
-        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST:
-            raise GoalRefused(f"{what} must be counted in whole numbers from 1 to {MOST}; {name} has {count!r}")
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_COUNT:
+            raise GoalRefused(f"{what} must be counted in whole numbers from 1 to {MAX_COUNT}; {name} has {count!r}")
         counts[name] = count
     return counts
 
 
 def check_item(item: str) -> None:
-    """Raise GoalRefused for a name that is no item, and suggest the nearest one."""
+    """Raise GoalRefused for a name that is not an item, and suggest the nearest one."""
     if item not in ITEMS and item in SOURCES:
         raise GoalRefused(f"a {item} is no item: ask for what it gives, {' or '.join(SOURCES[item].gives)}")
     if item not in ITEMS:
@@ -133,7 +133,7 @@ def check_item(item: str) -> None:
 
 
 def find_source(verb: str, item: str) -> Source:
-    """Find the source that a mine or kill goal means. Raises GoalRefused."""
+    """Return the source that a mine or kill goal means. Raises GoalRefused."""
     source = source_of(item)
     if source is not None and source.verb == verb:
         return source
@@ -155,7 +155,7 @@ _PAST = {"craft": "crafted", "smelt": "smelted"}
 
 
 def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
-    """Find the recipe that the plan means: the one with exactly these materials. Raises GoalRefused."""
+    """Return the recipe that the plan means: the one with exactly these materials. Raises GoalRefused."""
     recipes = [recipe for recipe in RECIPES.get(item, ()) if recipe.verb == verb]
     if not recipes:
         raise GoalRefused(f"{item} cannot be {_PAST[verb]}{_other_way(item)}")
@@ -170,7 +170,7 @@ def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
 
 
 def check_materials(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
-    """Check that the materials that the plan states are enough. Raises GoalRefused."""
+    """Raise GoalRefused unless the materials that the plan states are enough."""
     needs = recipe.needs(count)
     if any(stated[name] < needed for name, needed in needs.items()):
         times = recipe.times(count)
@@ -181,7 +181,7 @@ def check_materials(recipe: Recipe, count: int, stated: Mapping[str, int]) -> No
 
 
 def read_tool(tool: JsonValue) -> str:
-    """Read the tool that the plan names; empty for none. Raises GoalRefused."""
+    """Return the tool that the plan names; empty for none. Raises GoalRefused."""
     if tool is None:
         return ""
     if not isinstance(tool, str):
@@ -192,7 +192,7 @@ def read_tool(tool: JsonValue) -> str:
 
 
 def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
-    """Read the tool that the plan names, which must be held; empty for none. Raises GoalRefused."""
+    """Return the tool that the plan names, which must be held; empty for none. Raises GoalRefused."""
     named = read_tool(tool)
     if named not in ("", GIVEN_TOOL) and not player.held(named):
         raise GoalRefused(f"no tool: you hold no {named}")
@@ -200,7 +200,7 @@ def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
 
 
 def check_tool(source: Source, tool: str, item: str) -> None:
-    """Check that the tool works for the source. Raises GoalRefused."""
+    """Raise GoalRefused unless the tool works for the source."""
     enough = tool == source.tool if not source.tier else PICKAXES.get(tool, 0) >= source.tier
     if not source.tool or enough:
         return

@@ -129,7 +129,7 @@ class Minecraft(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Place the player at the spawn of the seed's map."""
+        """Place the player at the spawn of the seed's map, and return the first observation."""
         self._terrain, self._wanted = terrain_of(task.seed), tasks.wanted_items(task)
         parallel = task.type in tasks.PARALLEL
         self._player = MinecraftPlayer(inventory=dict(tasks.PARALLEL_START) if parallel else {})

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 GIVEN_TOOL = "axe"
-"""The agent's tool from the start (table 1). It is no item: it is in no inventory, and no task makes it."""
+"""The agent's tool from the start (table 1). It is not an item: it is in no inventory, and no task makes it."""
 PICKAXES: Mapping[str, int] = {
     "wooden_pickaxe": 1,
     "golden_pickaxe": 1,
@@ -27,7 +27,7 @@ DIGGING: Mapping[str, int] = {
     "iron_pickaxe": 8,
     "diamond_pickaxe": 6,
 }
-"""Ticks for a block of stone."""
+"""Ticks for a block of stone, by pickaxe."""
 
 
 class Source(NamedTuple):
@@ -222,7 +222,7 @@ def _steps(recipe: Recipe, before: tuple[str, ...]) -> list[str] | None:
 
 @cache
 def milestones(item: str) -> tuple[str, ...]:
-    """Return everything needed on the way to an item, each once, in a possible order; the item is last."""
+    """Return everything needed on the way to an item, each once, in a possible order, the item last."""
     return tuple(dict.fromkeys(_chain(item)))
 
 

@@ -84,7 +84,7 @@ class MinecraftGoals(Goals):
     def refusal(self, goal: Action) -> str:
         """Return the reason that the action would give; empty if it would be tried.
 
-        A thing that the map does not have is no reason, since no agent knows that in advance.
+        A thing that the map does not have is not a reason, since no agent knows that in advance.
         """
         try:
             effects_of(self.environment.terrain, self.environment.player, goal)

@@ -21,7 +21,7 @@ SEEDS = range(100_000, 100_150)
 """Seeds of maps on which no figure is measured."""
 TICKS = 20_000
 """Ticks of an episode: enough that no distant goal is missing from the table."""
-FREE_GOALS, MOST, MAKING = 12, 4, 0.5
+FREE_GOALS, MAX_EACH, MAKING = 12, 4, 0.5
 """Free play: goals per episode, maximum count of a goal, and probability of making an item if possible."""
 FREE = "diamond"
 """The task of free play, which it hardly ever reaches."""
@@ -33,7 +33,7 @@ Row = tuple[Features, int]
 
 
 def recorded() -> str:
-    """Generate the table that ships."""
+    """Return the table that ships."""
     rows = [row for seed in SEEDS for row in _rows_of_seed(seed)]
     file = io.StringIO(HEADER)
     file.seek(0, io.SEEK_END)
@@ -77,9 +77,9 @@ def _try_goal(environment: Minecraft, goal: Action) -> Iterator[Row]:
     """Try a goal, and yield its row if it is reached."""
     if environment.ended:
         return
-    features, begun = environment.goals.features(goal), environment.player.spot.tick
+    features, start = environment.goals.features(goal), environment.player.spot.tick
     if environment.act(goal).accepted:
-        yield features, int(environment.player.spot.tick - begun)
+        yield features, int(environment.player.spot.tick - start)
 
 
 def _possible(environment: Minecraft, goals: Sequence[Action]) -> list[Action]:
@@ -102,7 +102,7 @@ def _gatherings(environment: Minecraft, dice: random.Random) -> list[Action]:
     """Return goals to gather from each source, with the best pickaxe held where one is needed."""
     held = [name for name in PICKAXES if name in environment.player.inventory]
     return [
-        Action(source.verb, ({source.goal_name: dice.randint(1, MOST)}, held[-1] if source.tier and held else None))
+        Action(source.verb, ({source.goal_name: dice.randint(1, MAX_EACH)}, held[-1] if source.tier and held else None))
         for source in SOURCES.values()
     ]
 

@@ -21,7 +21,7 @@ ALIASES: Mapping[str, str] = {
     "level": "lever",
     "heavy_weighted_plate": "heavy_weighted_pressure_plate",
 }
-"""Names in the paper's tables that are no items of 1.11.2, mapped to the items that they mean."""
+"""Names in the paper's tables that are not items of 1.11.2, mapped to the items that they mean."""
 NOT_IN_TABLE_21 = frozenset(
     "armor_stand quartz_block stonebrick stone stone_brick_stairs stone_pressure_plate stone_button".split()
 )
@@ -72,9 +72,9 @@ GROUPS: Mapping[str, Group] = {
 EQUIP = "MT5_equipment"
 """Group whose objects must be worn."""
 PARALLEL: Mapping[str, int] = {"parallel_2": 2, "parallel_3": 3, "parallel_4": 4}
-"""Task type to its number of goals."""
+"""Maps a task type to its number of goals."""
 PARALLEL_TICKS = 3000
-"""Enough for any order. The option ``ticks`` shortens episodes, as in figure 4."""
+"""Ticks of a parallel task, enough for any order. The option ``ticks`` shortens episodes, as in figure 4."""
 PARALLEL_START: Mapping[str, int] = {"stone_pickaxe": 1}
 """The inventory at the start of parallel tasks, so that every goal can be reached first."""
 CANDIDATES: Mapping[str, tuple[str, int]] = {

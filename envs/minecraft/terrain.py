@@ -1,4 +1,4 @@
-"""The map of a seed: biomes, sites of each source, the sight, and the duration of ways to sites."""
+"""The map of a seed: biomes, sites of each source, visible sites, and travel times."""
 
 import random
 from collections.abc import Iterator, Mapping
@@ -74,7 +74,7 @@ PACE = 0.025
 Regions = tuple[tuple[float, float, str], ...]
 """The centre of each region, and its biome."""
 SIGHT, VEIN_SIGHT = 48, 7
-"""Blocks of sight on the surface, and in a tunnel."""
+"""Sight distance in blocks on the surface, and in a tunnel."""
 
 
 @dataclass(frozen=True)
@@ -193,14 +193,14 @@ class Spot(NamedTuple):
 
 @dataclass
 class Trip:
-    """The end of a trip to gather a source. ``taken`` counts by site number."""
+    """The end of a trip to gather a source. ``taken`` maps site numbers to amounts."""
 
     spot: Spot
     taken: dict[int, int] = field(default_factory=dict)
 
 
 def trip(terrain: Terrain, start: Spot, gone: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
-    """Gather this many of a source, nearest site first; return None if the map does not have enough.
+    """Return a trip that gathers these units, quickest site first; None if the map does not have enough.
 
     ``gone`` is the amount taken from each site before, ``dig`` the ticks for a block of stone.
     """
@@ -228,12 +228,12 @@ def _nearest(
 ) -> tuple[Spot, int, int] | None:
     """Return the end of the quickest way to a site that is not exhausted, the site's number, and its amount left."""
     if source.name in EVERYWHERE:
-        return _below(terrain, so_far.spot, source), NOWHERE, FOREVER
+        return _to_layer(terrain, so_far.spot, source), NOWHERE, FOREVER
     best: tuple[Spot, int, int] | None = None
     spot = so_far.spot
     for site in terrain.by_source[source.name]:
         left = site.amount - gone.get(site.number, 0) - so_far.taken.get(site.number, 0)
-        if left <= 0 or (best and site.gone_at == FOREVER and _at_least(spot, site) >= best[0].tick):
+        if left <= 0 or (best and site.gone_at == FOREVER and _earliest_arrival(spot, site) >= best[0].tick):
             continue
         end = way(spot, site, dig)
         if end.tick <= site.gone_at and (best is None or end.tick < best[0].tick):
@@ -241,12 +241,12 @@ def _nearest(
     return best
 
 
-def _at_least(spot: Spot, site: Location) -> float:
+def _earliest_arrival(spot: Spot, site: Location) -> float:
     """Return the earliest tick at which a site could be reached without digging or climbing."""
     return spot.tick + sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2) * WALK
 
 
-def _below(terrain: Terrain, spot: Spot, source: Source) -> Spot:
+def _to_layer(terrain: Terrain, spot: Spot, source: Source) -> Spot:
     """Return the end of the way down to the stone, or up to the surface for soil."""
     if source is STONE:
         depth = max(spot.depth, terrain.soil(spot.x, spot.y))

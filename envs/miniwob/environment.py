@@ -18,7 +18,7 @@ from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_se
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
-LONGEST_CHANGE = 300
+MAX_CHANGE = 300
 """Maximum characters of a page's change in feedback on one action."""
 
 
@@ -113,7 +113,7 @@ class Miniwob(Environment):
         new = _new_tags(before.text, observation.text)
         if not new or observation.terminated:
             return "done"
-        return f"done; new in the page: {new[:LONGEST_CHANGE]}{' ...' if len(new) > LONGEST_CHANGE else ''}"
+        return f"done; new in the page: {new[:MAX_CHANGE]}{' ...' if len(new) > MAX_CHANGE else ''}"
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
@@ -148,10 +148,10 @@ class Miniwob(Environment):
     def press_key(self, key: str) -> Observation:
         """Press a key: a character, or enter, space, tab, backspace, delete, escape, home, end, page_up, page_down,
         arrow_up, arrow_down, arrow_left, arrow_right."""
-        named = devtools.named(key)
+        named = devtools.find_key(key)
         if named is None:
             return self._refuse(
-                f"there is no key named {key!r}; there are {', '.join(devtools.NAMED)}, and single characters"
+                f"there is no key named {key!r}; there are {', '.join(devtools.KEYS)}, and single characters"
             )
         return self._do(lambda tab: tab.press(named))
 

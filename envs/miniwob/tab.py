@@ -18,7 +18,7 @@ WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFact
 CORNER = (639.0, 479.0)
 """Position of the mouse before an episode: outside the page, so that nothing is under it and menus close."""
 LONGEST_EPISODE = 2_000_000_000
-"""Milliseconds; close to a browser's longest timer."""
+"""Milliseconds until an episode ends; close to a browser's longest timer."""
 DATA_MODE = "train"
 """The pages' set of sentences: miniwob's default."""
 DRAG_STEPS = 8
@@ -46,7 +46,7 @@ class PageState:
 
 
 class MiniwobTab:
-    """A tab and the page in it. Points are in CSS pixels from the page's upper left corner."""
+    """A tab and its page. Points are in CSS pixels from the page's upper left corner. Actions return the new page."""
 
     def __init__(self, browser: chromium.Browser) -> None:
         self._browser = browser
@@ -78,7 +78,7 @@ class MiniwobTab:
         return _page_state(self._ask("begin", self._episode, seed, DATA_MODE, LONGEST_EPISODE))
 
     def settle(self) -> PageState:
-        """Wait until the page has finished, and read it."""
+        """Wait until the page has finished, and return its state."""
         return _page_state(self._ask("settle", self._episode))
 
     def find(self, xpath: str) -> JsonValue:
@@ -120,7 +120,7 @@ class MiniwobTab:
     def type(self, text: str) -> PageState:
         """Type into the field that has the focus."""
         answer = self._ask("typable")
-        return _page_state(answer) if "refused" in answer else self._send(list(devtools.typing(text)))
+        return _page_state(answer) if "refused" in answer else self._send(list(devtools.typing_commands(text)))
 
     def press(self, key: devtools.Key) -> PageState:
         """Press and release a key."""

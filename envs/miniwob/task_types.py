@@ -50,13 +50,13 @@ def page(type_name: str) -> str:
 
 @cache
 def _extractors() -> Mapping[str, Callable[[str], Pairs]]:
-    """Return miniwob's own field extractors; its module needs nothing but the standard library."""
+    """Return miniwob's field extractors; its module needs nothing but the standard library."""
     extractors: Mapping[str, Callable[[str], Pairs]] = run_path(str(PACKAGE.folder() / "fields.py"))["FIELD_EXTRACTORS"]
     return extractors
 
 
 def params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> dict[str, JsonValue]:
-    """Return the params of a goal: the page's ``fields``, or what miniwob's own extractor reads from the goal.
+    """Return the params of a goal: the page's ``fields``, or what miniwob's extractor reads from the goal.
 
     The keys are miniwob's (``target``, ``username``, ``by``, ``to`` ...), with ``_`` for a space. Numbered ones become
     one list: ``target 0``, ``target 1`` are ``targets``. A goal that the extractor cannot read has no parameters.

@@ -1,4 +1,4 @@
-"""Shopping: WebShop's rules with our own catalogue, or with the user's product files.
+"""Shopping: WebShop's rules with our catalogue, or with the user's product files.
 
 - ``environment``: the class, its options and tasks. ``pages``: the shop's pages as text.
 - ``catalogue``: products and wishes, and our own shop. ``product_files``: a shop from WebShop's files.

@@ -1,4 +1,4 @@
-"""Products and wishes, and our own catalogue: 1,200 products and 546 wishes, made from ``kinds.json`` and seeds.
+"""Products and wishes, and our catalogue: 1,200 products and 546 wishes, made from ``kinds.json`` and seeds.
 
 Each kind of product has ten families of three similar products: the second has another attribute in place of one, the
 third costs more and lacks some of the options.
@@ -21,7 +21,7 @@ class Product:
     """One product. Prices are in dollars; texts are unchanged from their source.
 
     ``options`` maps the name of an option to its values, and each value to its extra on ``price``. ``category`` is the
-    shop's own (``beauty``), ``query`` the words that find products of the kind, ``path`` their position in the shop
+    shop's (``beauty``), ``query`` the words that find products of the kind, ``path`` their position in the shop
     (``Beauty & Personal Care › Skin Care › Body Lotion``). ``shown`` is the price range on the page if it does not
     follow from the options.
     """
@@ -123,10 +123,10 @@ def phrase(purpose: str, dice: random.Random) -> str:
     return str(dice.choice(_data()["phrases"][purpose]))
 
 
-SHUFFLED_WITH = 233
+SHUFFLE_SEED = 233
 """WebShop's seed for shuffling its goals."""
 FAMILIES, WISHES = 10, 546
-WANTED = 0.6
+P_OPTION = 0.6
 """Probability that a wish names an option of its product; about one in five wishes names none, as in WebShop."""
 TENS = tuple(10.0 * ten for ten in range(1, 100))
 Data = Mapping[str, Any]
@@ -134,7 +134,7 @@ Data = Mapping[str, Any]
 
 @cache
 def own_shop() -> Shop:
-    """Return our own catalogue, built once per process (about 50 ms)."""
+    """Return our catalogue, built once per process (about 50 ms)."""
     data = _data()
     products = {
         product.id: product
@@ -146,7 +146,7 @@ def own_shop() -> Shop:
 
 
 def upper_price(price: float, dice: random.Random) -> float:
-    """Draw an upper price like WebShop: the greater of two of the next four tens; NO_BOUND if too few are left."""
+    """Return an upper price like WebShop's: the greater of two of the next four tens; NO_BOUND if too few are left."""
     above = [ten for ten in TENS if ten > price][:4]
     return max(dice.sample(above, 2)) if len(above) >= 2 else NO_BOUND
 
@@ -208,13 +208,13 @@ def _with_texts(product: Product, dice: random.Random) -> Product:
 def _wishes(products: Sequence[Product]) -> Sequence[Wish]:
     """Return wishes for random products, shuffled like WebShop's goals."""
     wishes = [_wish(product, random.Random(f"wish/{product.id}")) for product in products]
-    random.Random(SHUFFLED_WITH).shuffle(wishes)
+    random.Random(SHUFFLE_SEED).shuffle(wishes)
     return wishes[:WISHES]
 
 
 def _wish(product: Product, dice: random.Random) -> Wish:
     attributes = dice.sample(product.attributes, dice.choice((1, 2, 2, 3)))
-    options = {name: dice.choice(list(values)) for name, values in product.options.items() if dice.random() < WANTED}
+    options = {name: dice.choice(list(values)) for name, values in product.options.items() if dice.random() < P_OPTION}
     upper = upper_price(product.price_of(options), dice)
     return Wish(
         sentence=_sentence(product.query, attributes, options, dice) + price_clause(upper),

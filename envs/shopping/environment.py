@@ -162,7 +162,7 @@ agent.click("Buy Now")
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digest of the product files, or of the source of our own catalogue."""
+        """Return the digest of the product files, or of the source of our catalogue."""
         read = ShoppingOptions.read(options)
         files = [Path(name) for name in (read.items, read.attributes, read.goals) if name]
         return {"products": files_digest(files or [KINDS])}
@@ -174,7 +174,7 @@ agent.click("Buy Now")
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Start on the search page."""
+        """Start on the search page, and return it with the goal."""
         self._wish = wish_of(task, self._options)
         self._place = ShopState()
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}")
@@ -206,7 +206,7 @@ agent.click("Buy Now")
         return {"page": self._place.page, "selected": chosen}
 
     def possible_actions(self) -> list[Action]:
-        """Return every click; on the search page, a search for the goal's own words."""
+        """Return every click; on the search page, a search for the goal's words."""
         if self._place.page == SEARCH and self._wish is not None:
             return [Action("search", (self._wish.sentence,))]
         return [Action("click", (button,)) for button in self._pages.buttons(self._place)]
@@ -244,7 +244,7 @@ agent.click("Buy Now")
         if self._place.page != RESULTS:
             return []
         products = [self._shop.products[id] for id in self._pages.on_page(self._place)]
-        return [{"id": each.id, "title": line(each.title), "price": list(each.price_range({}))} for each in products]
+        return [{"id": one.id, "title": line(one.title), "price": list(one.price_range({}))} for one in products]
 
     @query("agent.choices() -> {'scent': ['vanilla', 'citrus'], 'size': ['4 ounce', '8 ounce']}")
     def choices(self) -> dict[str, list[str]]:

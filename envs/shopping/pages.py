@@ -12,9 +12,9 @@ from planbook.envs.shopping.catalogue import Product, Shop, price_text
 
 SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
 SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "reviews", "Attributes": "attributes"}
-"""Button of an item's page to the page behind it."""
+"""Maps a button of an item's page to the page behind it."""
 NEXT, PREV, BACK, BUY = "Next >", "< Prev", "Back to Search", "Buy Now"
-_OWN = frozenset(button.lower() for button in (PREV, BACK, BUY, *SUB_PAGES))
+_BUTTONS = frozenset(button.lower() for button in (PREV, BACK, BUY, *SUB_PAGES))
 """Labels of the buttons of an item's page, except for its options."""
 
 
@@ -65,7 +65,7 @@ class ShopPages:
             return {}
         options = self._product(place).options
         shown = {line(name): [line(value) for value in values] for name, values in options.items()}
-        return {name: [value for value in values if value.lower() not in _OWN] for name, values in shown.items()}
+        return {name: [value for value in values if value.lower() not in _BUTTONS] for name, values in shown.items()}
 
     def text(self, place: ShopState) -> str:
         """Return the page."""
@@ -98,7 +98,7 @@ class ShopPages:
         ids, first = self.on_page(place), (place.number - 1) * self._window + 1
         content = f"{first} to {first + len(ids) - 1} of {len(place.results)}" if ids else "none"
         products = [self._shop.products[id] for id in ids]
-        lines = [f"[{each.id}] {line(each.title)}, {_price(each, {})}" for each in products]
+        lines = [f"[{product.id}] {line(product.title)}, {_price(product, {})}" for product in products]
         buttons = " ".join(f"[{button}]" for button in self._navigation(place))
         return [f"Results for '{line(place.keywords)}': {content}", buttons, *lines]
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from planbook.envs.errors import BadSelection
-from planbook.envs.shopping.catalogue import NO_BOUND, SHUFFLED_WITH, Product, Shop, Wish, price_clause, upper_price
+from planbook.envs.shopping.catalogue import NO_BOUND, SHUFFLE_SEED, Product, Shop, Wish, price_clause, upper_price
 
 USUAL_PRICE = 100.0
 """Price of a product without one."""
-LONGEST_ID = 10
+MAX_ID_LENGTH = 10
 _AMOUNT = re.compile(r"\$\s*([\d,]+(?:\.\d+)?)")
 Entry = Mapping[str, Any]
 
@@ -34,13 +34,13 @@ def shop_of(items: str, attributes: str, goals: str) -> Shop:
     try:
         for entry in _read(items, list):
             id = str(entry["asin"]).upper()
-            if id != "NAN" and len(id) <= LONGEST_ID and id not in products:
+            if id != "NAN" and len(id) <= MAX_ID_LENGTH and id not in products:
                 products[id] = _product(id, entry, attribute_table.get(id, {}))
-        wishes = [wish for each in products.values() for wish in _wishes(each, attribute_table, goal_table)]
+        wishes = [wish for product in products.values() for wish in _wishes(product, attribute_table, goal_table)]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         files = ", ".join(filter(None, (items, attributes, goals)))
         raise BadSelection(f"shopping: {files}: not in WebShop's format: {type(error).__name__}: {error}") from error
-    random.Random(SHUFFLED_WITH).shuffle(wishes)
+    random.Random(SHUFFLE_SEED).shuffle(wishes)
     if not wishes:
         raise BadSelection(
             f"shopping: {items} has products, but there are no goals: name a file of goals "

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from planbook.envs.shopping.catalogue import Product, Wish
 from planbook.envs.text_matching import BM25, token_set_ratio
 
-MOST = 50
+MAX_RESULTS = 50
 """Maximum number of results of a search."""
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 _STOP = frozenset("a an and are as at be but by for if in into is it no not of on or such that the their then".split())
@@ -46,9 +46,9 @@ class ProductSearch:
         self._index = BM25([words(indexed_text(product)) for product in products])
 
     def results(self, keywords: str) -> tuple[str, ...]:
-        """Return the ids of the products that share a word, best first, at most ``MOST``."""
+        """Return the ids of the products that share a word with ``keywords``, best first, at most ``MAX_RESULTS``."""
         scores = [round(score, _DIGITS) for score in self._index.scores(sorted(set(words(keywords))))]
-        order = sorted(range(len(scores)), key=lambda index: -scores[index])[:MOST]
+        order = sorted(range(len(scores)), key=lambda index: -scores[index])[:MAX_RESULTS]
         return tuple(self._ids[index] for index in order if scores[index] > 0)
 
 
@@ -123,7 +123,7 @@ def has_attribute(product: Product, attribute: str) -> bool:
 
 
 def options_hit(chosen: Iterable[str], wanted: Collection[str]) -> int:
-    """Return the number of wanted values that were chosen, or similar ones, under any option."""
+    """Return the number of wanted values that were chosen exactly or nearly, under any option."""
     colors = [_plain_color(value) for value in chosen]
     return sum(any(_hits(color, _plain_color(value)) for color in colors) for value in wanted)
 

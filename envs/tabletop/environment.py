@@ -72,7 +72,7 @@ class Tabletop(Environment):
         return preconditions(make_scene(task.type, task.seed))
 
     def begin(self, task: Task) -> Observation:
-        """Set up the scene."""
+        """Set up the scene, and return the first observation."""
         self._scene = make_scene(task.type, task.seed)
         self.table = Table(self._scene.things, self._scene.on)
         return Observation(f"{self.scene()} {self.state()}\nYour task is to: {task.goal}.")

@@ -104,7 +104,7 @@ class TabletopGoals(Goals):
 
 
 LYING = Fact("what lies where")
-"""Its value: pairs of a thing and its supports, as in ``Table.on``."""
+"""The fact whose value is the pairs of a thing and its supports, as in ``Table.on``."""
 
 
 def preconditions(scene: TableScene) -> Preconditions:

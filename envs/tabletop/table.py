@@ -21,7 +21,7 @@ TAKES: Mapping[str, tuple[str, ...]] = {
     "shape": ("block", "shape"),
     "ring": ("ring",),
 }
-"""Kind of support to the kinds of things that it takes."""
+"""Maps a kind of support to the kinds of things that it takes."""
 CONTAINERS = ("bowl", "hole", "box")
 """Kinds whose content cannot carry anything."""
 JOINED = " and "

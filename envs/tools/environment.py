@@ -25,7 +25,7 @@ from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_me
 MANY = 50
 """Number of tools above which prompts list a selection and plans may search."""
 MAX_TEXT = 1_000_000
-"""Characters of a tool's result."""
+"""Maximum characters in a tool's result."""
 ENDING = "Call agent.answer(value) when the task is done."
 RESERVED = ("answer", "search", "describe")
 Effect = Literal["", "read", "write", "destroy"]
@@ -36,7 +36,7 @@ EFFECTS: Mapping[Effect, str] = {
     "destroy": "It may destroy something.",
 }
 UNMARKED = (
-    "is not marked as a tool that only reads, and assertions call no others; mark it (@query() in Python, readOnlyHint "
+    "is not marked as read-only, as assertions require; mark it (@query() in Python, readOnlyHint "
     "in MCP), or judge by `answer` or `python`"
 )
 
@@ -46,12 +46,12 @@ class ToolOptions(EnvironmentOptions):
 
     tasks: str = Field(default="", description="A YAML or JSON file of tasks: goals and how they are judged.")
     listed_tokens: int = Field(
-        default=4_000, ge=200, description="About how many tokens of tools a prompt lists, if there are more than 50."
+        default=4_000, ge=200, description="About how many tokens a prompt's tools take, if there are more than 50."
     )
 
     @field_validator("tasks")
     @classmethod
-    def _in_any_folder(cls, tasks: str) -> str:
+    def _make_absolute(cls, tasks: str) -> str:
         return str(Path(tasks).resolve()) if tasks else ""
 
 
@@ -72,7 +72,7 @@ class Tool:
     returns: Any
     doc: str
     source: Any
-    """The environment's own data for calling it."""
+    """The environment's data for calling it."""
     effect: Effect = ""
 
     @property
@@ -95,7 +95,7 @@ class Tool:
 
 
 class ToolEnvironment(Environment):
-    """Tools as an environment. A kind of tools overrides ``start`` and ``call``."""
+    """Tools as an environment. Subclasses override ``start`` and ``call``."""
 
     name = "tools"
     splits = SPLITS
@@ -111,7 +111,7 @@ class ToolEnvironment(Environment):
 
     @abstractmethod
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Call a tool, arguments by key. Raises ToolFailed, EnvironmentBroken."""
+        """Call a tool with arguments by key, and return its result. Raises ToolFailed, EnvironmentBroken."""
 
     @property
     def judged_state(self) -> object:
@@ -127,7 +127,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def file_goals(cls, options: BaseModel | None) -> Mapping[str, TaskGoal]:
-        """Read the goals of the file of tasks, by id. Raises BadSelection."""
+        """Return the goals in the file of tasks, by id. Raises BadSelection."""
         path = getattr(options, "tasks", "")
         if not path:
             raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
@@ -198,7 +198,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offered:
-        """Return what prompts list: of many tools those that match the goal best, within the budget of tokens."""
+        """Return what prompts list: with many tools, those that match the goal best, within the budget of tokens."""
         offer = cls.offered(options)
         if len(cls.tools) <= MANY:
             return offer
@@ -253,7 +253,7 @@ class ToolEnvironment(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Set up the tools, and state the goal."""
+        """Set up the tools, and return the first text with the goal."""
         self._answers, self._last_verdict = [], None
         return Observation("\n".join(filter(None, (self.start(task), f"Your task is to: {task.goal}"))))
 
@@ -268,7 +268,7 @@ class ToolEnvironment(Environment):
         return self._last_verdict[1]
 
     def unjudged(self) -> str:
-        """Return the answer of a task without a judge."""
+        """Return a note with the answer if nobody judged, else ""."""
         if self._goal.judge if self._goal else self.has_tasks(self.options):
             return ""
         return f"nobody judged; the answer is {json.dumps(self._answers[-1])}" if self._answers else "nobody judged"
@@ -285,7 +285,7 @@ class ToolEnvironment(Environment):
         return Situation(task=task, answered=bool(self._answers), answer=answer, folder=folder)
 
     def take_back_answer(self) -> bool:
-        """Continue the episode if an answer ended it. The tools are unchanged. Return whether an answer did."""
+        """Continue the episode if an answer ended it. The tools are unchanged. Return whether it was ended so."""
         answered = self.ended and bool(self.history) and self.history[-1][0].name == self.answering
         if answered:
             self._last = replace(self._last, terminated=False)
@@ -306,7 +306,7 @@ class ToolEnvironment(Environment):
         return None
 
     def load_state(self, state: Any) -> None:
-        """Return to a copy of the tools' state."""
+        """Restore a copy of the tools' state."""
 
 
 def _read_only(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., JsonValue]:
@@ -316,7 +316,7 @@ def _read_only(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., Json
         try:
             return call(tool, keyed_arguments(tool.arguments, deepcopy(list(bound.arguments.values()))))
         except (EnvironmentBroken, ToolSilent) as error:
-            raise SandboxError(str(error)) from error  # no assertion can catch it, and it is no verdict
+            raise SandboxError(str(error)) from error  # no assertion can catch it, and it is not a verdict
 
     look.__signature__ = tool.signature  # type: ignore[attr-defined]
     return look

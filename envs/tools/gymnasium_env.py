@@ -1,7 +1,7 @@
-"""``--env gym:ID``: Gymnasium environments. ``agent.step(action)`` takes a step; rewards are measures.
+"""``--env gym:ID``: Gymnasium environments. ``agent.step(action)`` takes a step; rewards are reported as measures.
 
 Spaces: discrete (a number), box (a list of numbers), multi-discrete and multi-binary (a list of whole numbers), text.
-``-o make={"map_name": "4x4"}`` gives arguments of ``gymnasium.make``. Without a file of tasks there is a task for each
+``-o make={"map_name": "4x4"}`` passes arguments to ``gymnasium.make``. Without a file of tasks there is a task for each
 seed, solved if the episode ends with a total reward of at least the environment's ``reward_threshold``, or without one
 with a positive reward.
 """
@@ -76,7 +76,7 @@ class GymEnvironment(ToolEnvironment):
         return not getattr(options, "tasks", "")
 
     def start(self, task: Task) -> str:
-        """Reset the environment with the task's seed."""
+        """Reset the environment with the task's seed, and return the first observation as text."""
         self.close()
         try:
             self._env = gymnasium.make(self.id, **self._make)
@@ -122,7 +122,7 @@ class GymEnvironment(ToolEnvironment):
         return {"reward": sum(self._rewards), "steps": float(len(self._rewards))}
 
     def verdict(self) -> Verdict:
-        """Return the judge's verdict; without a file of tasks, the verdict of the reward."""
+        """Return the judge's verdict; without a file of tasks, one based on reward."""
         if getattr(self.options, "tasks", ""):
             return super().verdict()
         total = sum(self._rewards)
@@ -167,7 +167,7 @@ def without_colours(text: str) -> str:
 
 
 def readable(observation: Any) -> JsonValue:
-    """Convert an observation to plain data, with numbers to six digits."""
+    """Return an observation as plain data, with numbers to six digits."""
     plain = observation.tolist() if hasattr(observation, "tolist") else observation
     if isinstance(plain, float):
         return float(f"{plain:.6g}") if math.isfinite(plain) else str(plain)
@@ -179,7 +179,7 @@ def readable(observation: Any) -> JsonValue:
 
 
 def read_action(space: Any, value: Any) -> Any:
-    """Convert a value to an action of a space. Raises ValueError with a description of the space."""
+    """Return a value as an action of a space. Raises ValueError with a description of the space."""
     native = value
     if isinstance(space, spaces.Discrete):
         native = value if type(value) is int else None
@@ -206,7 +206,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 def describe_space(space: Any) -> str:
-    """Describe the values of a space. Raises UnknownEnvironment for a kind that plans cannot use."""
+    """Return a description of the values of a space. Raises UnknownEnvironment for a kind that plans cannot use."""
     if isinstance(space, spaces.Discrete):
         return f"a whole number from {space.start} to {space.start + space.n - 1}"
     if isinstance(space, spaces.Box):
@@ -223,20 +223,20 @@ def describe_space(space: Any) -> str:
     )
 
 
-def environment(rest: str) -> type[ToolEnvironment]:
-    """Return the environment of an ID. Raises UnknownEnvironment."""
+def environment(gym_id: str) -> type[ToolEnvironment]:
+    """Return the environment class for an ID. Raises UnknownEnvironment."""
     try:
-        env = gymnasium.make(rest)
+        env = gymnasium.make(gym_id)
     except Exception as error:
-        raise UnknownEnvironment(f"gym:{rest}: {type(error).__name__}: {error}") from error
+        raise UnknownEnvironment(f"gym:{gym_id}: {type(error).__name__}: {error}") from error
     try:
         action_text, space = describe_space(env.action_space), str(env.observation_space)
     finally:
         env.close()
     doc = (type(env.unwrapped).__doc__ or "").strip().partition("\n## ")[0].split("\n\n")[0]
     about = (
-        f"The Gymnasium environment {rest}. {' '.join(doc.split())}\n\n`agent.step(action)` takes one step; the action "
-        f"is {action_text}. It returns what is observed, from the space {space}, and the reward. The episode ends by "
-        "itself; agent.answer(value) ends it before."
+        f"The Gymnasium environment {gym_id}. {' '.join(doc.split())}\n\n`agent.step(action)` takes one step; the "
+        f"action is {action_text}. It returns what is observed, from the space {space}, and the reward. The episode "
+        "ends by itself; agent.answer(value) ends it before."
     )
-    return GymEnvironment.with_tools(f"gym_{python_name(rest).lower()}", about, (), id=rest)
+    return GymEnvironment.with_tools(f"gym_{python_name(gym_id).lower()}", about, (), id=gym_id)

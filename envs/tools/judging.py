@@ -13,7 +13,7 @@ from planbook.envs.tools.tasks import Judge, call_with, judge_function
 from planbook.envs.types import Task, Verdict
 from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session
 
-_ONE = Lock()
+_LOCK = Lock()
 
 
 class Situation(BaseModel):
@@ -81,7 +81,7 @@ def _by_assertions(
 
 
 def _holds(session: Session, code: str, task: Task) -> bool:
-    """Run one assertion: an expression that must be true, or statements that must not raise."""
+    """Return whether one assertion holds: an expression must be true, statements must not raise."""
     result = session.run(code, "judge")
     if result.fault is None:
         return bool(result.value) or not _is_expression(code)
@@ -100,7 +100,7 @@ def _is_expression(code: str) -> bool:
 
 def _sandbox() -> Sandbox:
     """Return the sandbox for assertions outside an episode."""
-    with _ONE:
+    with _LOCK:
         return _shared_sandbox()
 
 

@@ -1,4 +1,4 @@
-"""Connections to MCP servers, by the official SDK, in a thread of their own.
+"""Connections to MCP servers, by the official SDK, each in a separate thread.
 
 Secrets come from variables: ``$NAME`` in a command, a URL or a file of servers is replaced when the server is started.
 Each such value, and each value of ``env`` and ``headers``, is removed from everything that the server sends. A command
@@ -39,7 +39,7 @@ T = TypeVar("T")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 REDACTED = "***"
 LAST_WORDS = 500
-"""Characters of a dead server's standard error that a message repeats."""
+"""Maximum characters of a dead server's standard error that a message repeats."""
 CONNECTION_CLOSED = -32000
 PAGES = 100
 WAIT = 30.0
@@ -49,7 +49,7 @@ FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}
 
 @dataclass(frozen=True)
 class McpServer:
-    """A server as it was named, with variables unfilled."""
+    """A server as the user names it, with variables unfilled."""
 
     name: str
     command: tuple[str, ...] = ()
@@ -88,15 +88,15 @@ def _refuse_secrets(words: Sequence[str]) -> None:
         )
 
 
-def servers(rest: str) -> list[McpServer]:
-    """Read the servers that ``mcp:`` names: a URL, a file of servers, or a command. Raises UnknownEnvironment."""
-    if re.match(r"https?://", rest):
-        _refuse_secrets([rest])
-        return [McpServer(re.sub(r"^https?://|[:/?].*", "", rest) or "server", url=rest)]
-    if rest.endswith(".json") and " " not in rest:
-        return list(_of_file(Path(rest)))
+def servers(target: str) -> list[McpServer]:
+    """Return the servers that ``mcp:`` names: a URL, a file of servers, or a command. Raises UnknownEnvironment."""
+    if re.match(r"https?://", target):
+        _refuse_secrets([target])
+        return [McpServer(re.sub(r"^https?://|[:/?].*", "", target) or "server", url=target)]
+    if target.endswith(".json") and " " not in target:
+        return list(_of_file(Path(target)))
     try:
-        words = shlex.split(rest)
+        words = shlex.split(target)
     except ValueError as error:
         raise UnknownEnvironment(f"mcp: the command cannot be read: {error}; close its quotes") from error
     if not words:
@@ -107,7 +107,7 @@ def servers(rest: str) -> list[McpServer]:
 
 
 def _of_file(path: Path) -> Iterator[McpServer]:
-    """Read the file that MCP clients share: ``{"mcpServers": {NAME: {"command": ..., "args": [...]}}}``."""
+    """Yield the servers of a file as MCP clients share: ``{"mcpServers": {NAME: {"command": ..., "args": [...]}}}``."""
     place = str(path)
     try:
         for name, entry in json.loads(path.read_text())["mcpServers"].items():
@@ -152,7 +152,7 @@ class McpConnection:
         return [types.Tool.model_validate(self.without_secrets(tool.model_dump(by_alias=True))) for tool in tools]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-        """Call a tool. Raises ToolFailed, and EnvironmentBroken if the server is gone."""
+        """Return the result of a tool. Raises ToolFailed, and EnvironmentBroken if the server is gone."""
         assert self._client is not None
         return self._wait(
             self._client.call_tool(name, dict(arguments), read_timeout_seconds=self._timeout), f"calling {name}"

@@ -80,7 +80,7 @@ class McpEnvironment(ToolEnvironment):
         self._connections: dict[str, McpConnection] = {}
 
     def start(self, task: Task) -> str:
-        """Connect to the servers. Raises EnvironmentBroken."""
+        """Connect to the servers, and return "", since there is no first text. Raises EnvironmentBroken."""
         if not self._connections or getattr(self.options, "restart", True):
             self.close()
             timeout = getattr(self.options, "timeout", WAIT)
@@ -135,9 +135,9 @@ class McpEnvironment(ToolEnvironment):
         raise EnvironmentBroken(f"the MCP server {name} has changed its tools: {'; '.join(parts) or 'other schemas'}")
 
 
-def environment(rest: str) -> type[ToolEnvironment]:
-    """Return the environment of servers, which are asked for their tools. Raises UnknownEnvironment."""
-    named = servers(rest)
+def environment(target: str) -> type[ToolEnvironment]:
+    """Return the environment class of servers, which are asked for their tools. Raises UnknownEnvironment."""
+    named = servers(target)
     tools: list[Tool] = []
     listing: dict[str, str] = {}
     for server in named:
@@ -152,7 +152,7 @@ def environment(rest: str) -> type[ToolEnvironment]:
         listing[server.name] = _digest(server_tools)
         within = f"{python_name(server.name)}." if named[1:] else ""
         tools += tools_of(server.name, server_tools, [tool.name for tool in tools], within)
-    title = python_name(Path(rest).stem if named[1:] else named[0].name).lower()
+    title = python_name(Path(target).stem if named[1:] else named[0].name).lower()
     about = f"The tools of {' and '.join(server.name for server in named)}.\n\n{ENDING}"
     return McpEnvironment.with_tools(f"mcp_{title}", about, tools, named=named, listing=listing)
 
@@ -172,7 +172,7 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
         try:
             validators.validator_for(schema, default=validators.validator_for({})).check_schema(schema)
         except (exceptions.SchemaError, RecursionError) as error:
-            fault = f"a schema of {tool.name} is no JSON Schema: {getattr(error, 'message', error)}"
+            fault = f"a schema of {tool.name} is not a JSON Schema: {getattr(error, 'message', error)}"
             raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
     arguments = arguments_of_schema(tool.input_schema, lambda schema, value: _allows(schema, value, tool.input_schema))
     output, returned = tool.output_schema, ""

@@ -39,7 +39,7 @@ class ModuleEnvironment(ToolEnvironment):
     file: ClassVar[Path | None] = None
 
     def start(self, task: Task) -> str:
-        """Create the state."""
+        """Create the state of a task, and return "", since there is no first text."""
         try:
             self._state = type(self).make(task)
         except Exception as error:
@@ -81,19 +81,19 @@ class ModuleEnvironment(ToolEnvironment):
         return None
 
     def load_state(self, state: Any) -> None:
-        """Return to a copy of the state."""
+        """Restore a copy of the state."""
         self._state = deepcopy(state)
 
     @classmethod
     def checksums(cls, tasks: Any, options: Any = None) -> dict[str, str]:
         """Return the digests of the file of tasks and the module's file."""
-        own = {"module": file_digest(cls.file)} if cls.file else {}
-        return {**super().checksums(tasks, options), **own}
+        module = {"module": file_digest(cls.file)} if cls.file else {}
+        return {**super().checksums(tasks, options), **module}
 
 
-def environment(rest: str) -> type[ToolEnvironment]:
-    """Return the environment of a module. ``rest`` follows ``module:``. Raises UnknownEnvironment."""
-    place, _, attribute = rest.partition(":")
+def environment(target: str) -> type[ToolEnvironment]:
+    """Return the environment class of a module. ``target`` follows ``module:``. Raises UnknownEnvironment."""
+    place, _, attribute = target.partition(":")
     module, load = _module(place)
     file = Path(module.__file__) if module.__file__ else None
     title = "_".join(filter(None, (Path(place).stem.rpartition(".")[2], attribute)))
@@ -101,25 +101,25 @@ def environment(rest: str) -> type[ToolEnvironment]:
     about = inspect.getdoc(module) or f"The functions of {Path(place).name}."
     if not attribute:
         tools = list(_functions(module))
-        return _build_class(name, about, tools, rest, make=staticmethod(lambda task: load()), file=file)
+        return _build_class(name, about, tools, target, make=staticmethod(lambda task: load()), file=file)
     factory = getattr(module, attribute, None)
     state_class = factory if isinstance(factory, type) else _returned_class(factory)
     if state_class is None:
         known = did_you_mean(attribute, [name for name in vars(module) if name[0] != "_"])
         raise UnknownEnvironment(
-            f"module:{rest}: {attribute} is neither a class nor a function annotated with the class it returns{known}"
+            f"module:{target}: {attribute} is neither a class nor a function annotated with the class it returns{known}"
         )
     about = inspect.getdoc(state_class) or about
 
     def make(task: Task) -> object:
         return call_with(factory, task=task, params=task.params, seed=task.seed)  # type: ignore[arg-type]
 
-    return _build_class(name, about, list(_methods(state_class)), rest, make=staticmethod(make), file=file)
+    return _build_class(name, about, list(_methods(state_class)), target, make=staticmethod(make), file=file)
 
 
-def _build_class(name: str, about: str, tools: list[Tool], rest: str, **members: object) -> type[ToolEnvironment]:
+def _build_class(name: str, about: str, tools: list[Tool], target: str, **members: object) -> type[ToolEnvironment]:
     if not tools:
-        raise UnknownEnvironment(f"module:{rest}: it has no public functions; name a class: module:FILE.py:Class")
+        raise UnknownEnvironment(f"module:{target}: it has no public functions; name a class: module:FILE.py:Class")
     ended = f"{about}\n\n{ENDING}"
     return ModuleEnvironment.with_tools(name, ended, tools, **members)
 

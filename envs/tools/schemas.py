@@ -18,8 +18,8 @@ from pydantic_core import to_jsonable_python
 
 Schema = Mapping[str, Any]
 EMPTY = inspect.Parameter.empty
-DEEPEST = 6
-"""Levels of a schema that an annotation or a description follows."""
+MAX_DEPTH = 6
+"""Maximum levels of a schema that an annotation or a description follows."""
 SCALARS: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
 PLAIN = {str, int, float, bool, None, NoneType, Any, object, list, dict, EMPTY}
 
@@ -33,7 +33,7 @@ class Argument:
     annotation: Any = Any
     default: Any = EMPTY
     convert: Callable[[Any], Any] | None = None
-    """Converts a JSON value to the tool's own type."""
+    """Converts a JSON value to the tool's type."""
     omitted: bool = True
     """True if the default is not sent, since the tool has its own."""
 
@@ -98,7 +98,7 @@ def properties(schema: Schema) -> Mapping[str, Any]:
 
 def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
     """Return the narrowest annotation that accepts every value of a schema."""
-    if not isinstance(schema, Mapping) or depth > DEEPEST:
+    if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return Any
     if "$ref" in schema:
         return annotation_of(resolve(schema["$ref"], root), root, depth + 1)
@@ -144,7 +144,7 @@ def union(annotations: Sequence[Any]) -> Any:
 
 def shape(schema: Any, root: Schema, depth: int = 0) -> str:
     """Return a schema in one short line: ``{"path": string, "depth"?: integer = 1}``."""
-    if not isinstance(schema, Mapping) or depth > DEEPEST:
+    if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return "any"
     if "$ref" in schema:
         return shape(resolve(schema["$ref"], root), root, depth + 1)
@@ -221,6 +221,6 @@ def _is_json(value: object) -> bool:
 
 
 def plain_data(value: object) -> JsonValue:
-    """Convert a result to plain data. Values that JSON does not have become their text."""
+    """Return a result as plain data. Values that JSON does not have become their text."""
     plain: JsonValue = to_jsonable_python(value, fallback=str, inf_nan_mode="strings")
     return plain

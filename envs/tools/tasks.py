@@ -42,7 +42,7 @@ class Judge(BaseModel):
     """``FILE.py:function`` or ``package.module:function``, which may take ``state``, ``answer`` and ``task``."""
 
     @model_validator(mode="after")
-    def _one(self) -> "Judge":
+    def _check_one_judge(self) -> "Judge":
         if len(self.model_fields_set) != 1:
             raise ValueError("a judge is one of answer, assert and python; leave `judge` out if nobody judges")
         return self
@@ -76,7 +76,7 @@ class TaskFile(BaseModel):
 
 
 def read_goals(path: Path, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
-    """Read the goals of a file, by id. Raises BadSelection with all faults and their lines."""
+    """Return the goals in a file, by id. Raises BadSelection with all faults and their lines."""
     try:
         return _read(path, path.stat().st_mtime_ns, faults_of)
     except OSError as error:
@@ -178,7 +178,7 @@ def _required_parameters(function: Callable[..., Any]) -> set[str]:
 
 
 def call_with(function: Callable[..., Any], **values: object) -> Any:
-    """Call a function with those of the values that it has parameters for."""
+    """Return the result of a function called with those of the values that it has parameters for."""
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return function(**values)

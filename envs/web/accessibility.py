@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-LONGEST_NAME = 200
+MAX_NAME = 200
 """Maximum characters shown of a name."""
 
 
@@ -24,7 +24,7 @@ def visible(text: str) -> str:
     return "".join(letter for letter in text if letter.isspace() or unicodedata.category(letter) not in invisible)
 
 
-def quoted(text: str, most: int = LONGEST_NAME) -> str:
+def quoted(text: str, most: int = MAX_NAME) -> str:
     """Return the text in quotes on one line, cut to ``most`` characters, so that it cannot look like a line of ours."""
     line = one_line(text)
     return repr(line if len(line) <= most else f"{line[:most].rstrip()}... (+{len(line) - most} characters)")
@@ -128,7 +128,7 @@ INLINE = ("InlineTextBox", "LineBreak")
 TEXT = ("StaticText",)
 INSIGNIFICANT = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
                  "rowgroup", "Legend", "ListMarker")  # fmt: skip
-"""Roles without a meaning of their own: their children replace them, unless they have a name or the focus."""
+"""Roles without meaning: their children replace them, unless they have a name or the focus."""
 SEPARATORS = ("|", "•", "·")
 """Texts that only separate others."""
 MENU_POPUP = "MenuListPopup"
@@ -226,8 +226,8 @@ class AccessibilityTree:
         return result
 
     def _node(self, raw: AXNode, role: str, frame: str) -> AccessibilityNode:
-        every = {each["name"]: each["value"].get("value") for each in raw.get("properties", ())}
-        shown = {name: every[name] for name in SHOWN if name in every and _matters(role, name, every[name])}
+        values = {entry["name"]: entry["value"].get("value") for entry in raw.get("properties", ())}
+        shown = {name: values[name] for name in SHOWN if name in values and _matters(role, name, values[name])}
         backend = raw.get("backendDOMNodeId", 0)
         value = raw.get("value", {}).get("value", "")
         return AccessibilityNode(
@@ -236,7 +236,7 @@ class AccessibilityTree:
             backend=backend,
             frame=frame,
             value=visible(str(value)),
-            link=str(every.get("url", "")) if role == "link" else "",
+            link=str(values.get("url", "")) if role == "link" else "",
             properties=shown,
             box=self._boxes.get(backend),
         )
@@ -261,7 +261,7 @@ def _fold(root: AccessibilityNode) -> None:
     """Remove repetitions: text that a name includes, and names that repeat the content."""
     for node in reversed(list(root.walk())):
         if node.role == "combobox" and any(child.role == "popup" for child in node.children):
-            node.options = [each.name for each in node.walk() if each.role == "option" and each.name]
+            node.options = [inner.name for inner in node.walk() if inner.role == "option" and inner.name]
             node.children = []
         elif node.role in ATOMIC:
             _fold_atomic(node)

@@ -98,7 +98,7 @@ class Names:
     """
 
     sites: Mapping[str, str] = field(default_factory=dict)
-    """Name to base address, without a trailing slash."""
+    """Maps a name to a base address, without a trailing slash."""
 
     def short(self, text: str) -> str:
         """Return the text with every site's address replaced by its name."""
@@ -155,7 +155,7 @@ def including(url: str, any_of: Sequence[str]) -> bool:
 
 
 def within(url: str, any_of: Sequence[str]) -> bool:
-    """Compare like WebArena's "GOLD in PRED", over all alternatives together."""
+    """Return True if the address fits WebArena's "GOLD in PRED", over all alternatives together."""
     reached, wanted = address(url), list(map(address, any_of))
     names = {name for each in wanted for name, _ in each.query}
     return any(each.host + each.path in reached.host + reached.path for each in wanted) and all(

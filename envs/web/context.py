@@ -1,4 +1,4 @@
-"""A browser context: tabs with their own cookies and storage, and the browser's events about them."""
+"""A browser context: tabs with separate cookies and storage, and the browser's events about them."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ from planbook.envs.web.addresses import BLANK, AddressPolicy
 from planbook.envs.web.traffic import Params, Traffic
 
 VIEW: Mapping[str, JsonValue] = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
-MOST_TABS = 8
-MOST_DIALOGS = 3
+MAX_TABS = 8
+MAX_DIALOGS = 3
 """Maximum number of dialogs that an observation reports."""
 ANSWERED: Mapping[str, tuple[bool, str]] = {
     "alert": (True, "it was closed"),
@@ -24,7 +24,7 @@ ANSWERED: Mapping[str, tuple[bool, str]] = {
     "prompt": (False, "it was cancelled"),
     "beforeunload": (True, "the page was left"),
 }
-"""Kind of dialog to the answer: True to accept it, and the text that reports this."""
+"""Maps a kind of dialog to the answer: True to accept it, and the text that reports this."""
 
 
 @dataclass
@@ -78,7 +78,7 @@ class TabGone(EnvironmentBroken):
 
 
 class Context:
-    """The tabs of one environment, in their own browser context.
+    """The tabs of one environment, in a separate browser context.
 
     ``popups`` holds the tabs that pages opened, until the environment takes them over.
     """
@@ -113,7 +113,7 @@ class Context:
             raise EnvironmentBroken(f"the browser refuses a cookie of the login: {error}") from error
 
     def open(self, hidden: bool = False) -> TabTarget:
-        """Open an empty tab. A ``hidden`` one reports no news."""
+        """Open and return an empty tab. A ``hidden`` one reports no news."""
         created = self._browser("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
         attached = self._browser("Target.attachToTarget", targetId=created["targetId"], flatten=True)
         target = self._register(str(created["targetId"]), str(attached["sessionId"]), hidden)
@@ -130,11 +130,11 @@ class Context:
             return
 
     def call(self, target: TabTarget, method: str, **parameters: JsonValue) -> Answer:
-        """Send one command to a tab. Raises CommandRefused, TabGone, and EnvironmentBroken if the browser is gone."""
+        """Return a tab's answer. Raises CommandRefused, TabGone, and EnvironmentBroken if the browser is gone."""
         return self.call_all(target, [(method, parameters)])[0]
 
     def call_all(self, target: TabTarget, commands: Sequence[Command]) -> list[Answer]:
-        """Send several commands to a tab, in order."""
+        """Return a tab's answers to several commands, in order."""
         if target.gone:
             raise TabGone("the page crashed")
         try:
@@ -151,15 +151,15 @@ class Context:
         target.traffic.document = tree["frameTree"]["frame"]["loaderId"]
         if state["result"].get("value") != "complete":
             target.traffic.announce()
-        self.rest(target, target.traffic.document)
+        self.finish_loading(target, target.traffic.document)
         return str(self.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
 
     def travel(self, target: TabTarget, method: str, **parameters: JsonValue) -> None:
-        """Start a navigation with a command; ``rest`` waits for its end."""
+        """Start a navigation with a command; ``finish_loading`` waits for its end."""
         target.traffic.announce()
         self.connection.post(method, target.session, **parameters)
 
-    def rest(self, target: TabTarget, document: str) -> str:
+    def finish_loading(self, target: TabTarget, document: str) -> str:
         """Wait until a tab has settled, and stop a page that does not load.
 
         Return why the page did not load; empty if it did, or if none was expected.
@@ -175,7 +175,7 @@ class Context:
         return f"the page did not load within {self.patience:g} seconds"
 
     def _turn_back(self, target: TabTarget) -> str:
-        """Leave the browser's own page about a failure; return a description of the failure."""
+        """Leave the browser's page about a failure; return a description of the failure."""
         failed, target.traffic.failed = target.traffic.failed, ""
         history = self.call(target, "Page.getNavigationHistory")
         if history["currentIndex"]:
@@ -233,9 +233,9 @@ class Context:
         info = params["targetInfo"]
         if info.get("browserContextId") == self._id and info.get("openerId") and info["type"] == "page":
             open_tabs = sum(not target.hidden for target in self._targets.values())
-            if open_tabs + self._awaited >= MOST_TABS:
+            if open_tabs + self._awaited >= MAX_TABS:
                 self.connection.post("Target.closeTarget", targetId=info["targetId"])
-                self.news.add(f"A page wanted to open one more tab; {MOST_TABS} are open, it was not opened.")
+                self.news.add(f"A page wanted to open one more tab; {MAX_TABS} are open, it was not opened.")
             else:
                 self._awaited += 1
                 self.connection.post("Target.attachToTarget", targetId=info["targetId"], flatten=True)
@@ -269,7 +269,7 @@ class Context:
         if target.hidden:
             return
         self.news.dialogs += 1
-        if self.news.dialogs <= MOST_DIALOGS:
+        if self.news.dialogs <= MAX_DIALOGS:
             event = f" said {quoted(str(params['message']), 300)}" if params["message"] else " came up"
             self.news.add(f"A dialog ({kind}){event}; {result}.")
 

@@ -21,11 +21,11 @@ from planbook.envs.web.judging import EpisodeEnd, judge, page_text
 from planbook.envs.web.sites import TracSite
 from planbook.envs.web.tab import WebTab
 from planbook.envs.web.tabs import Browsing
-from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, judgeable, load_tasks, placed, to_task, types
+from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, judgeable, load_tasks, to_task, types, with_site_addresses
 from planbook.envs.web.webarena import log_in, read_login
 
 OWN = "own"
-"""Id and type of the user's own task."""
+"""Id and type of the user's task."""
 
 
 def _web_address(text: str) -> str:
@@ -96,8 +96,8 @@ def every_task(options: BaseModel | None) -> list[WebTask]:
     return load_tasks(read.tasks, read.sites, read.logins)
 
 
-def gate_of(options: WebOptions, task: WebTask) -> AddressPolicy:
-    """Return the address policy for a task with real addresses (``tasks.placed``)."""
+def policy_of(options: WebOptions, task: WebTask) -> AddressPolicy:
+    """Return the address policy for a task with real addresses (``tasks.with_site_addresses``)."""
     starts = [task.start, *task.more_tabs]
     hosts = dict.fromkeys(host_of(url)[1] for url in [*starts, *options.sites.values()])
     public = not options.allowed and not any(is_near(host_of(url)[0]) for url in starts)
@@ -145,12 +145,12 @@ class Web(WebActions):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the task file in its order, or the user's own task."""
-        every = [to_task(task) for task in chosen(options, selection.ids)]
+        """Return the tasks of the task file in its order, or the user's task."""
+        all_tasks = [to_task(task) for task in chosen(options, selection.ids)]
         split = chosen_split(selection, cls.splits, cls.name)
         if selection.ids:
-            return [find_task(every, name, cls.name) for name in selection.ids]
-        return [task for task in every if split in ("all", task.split)]
+            return [find_task(all_tasks, name, cls.name) for name in selection.ids]
+        return [task for task in all_tasks if split in ("all", task.split)]
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
@@ -170,17 +170,17 @@ class Web(WebActions):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Reset the task's site and open the start in a clean browser."""
-        web_task = next((each for each in chosen(self._options, (task.id,)) if each.id == task.id), None)
+        """Reset the task's site, open the start in a clean browser, and return the first observation."""
+        web_task = next((one for one in chosen(self._options, (task.id,)) if one.id == task.id), None)
         if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} under these options")
         if web_task.site:
             self._site = self._site or sites.take_trac()
             self._site.reset()
-        own: dict[str, str] = {web_task.site: self._site.url} if web_task.site and self._site else {}
-        self._web_task = placed(web_task, {**self._options.sites, **own})
+        site: dict[str, str] = {web_task.site: self._site.url} if web_task.site and self._site else {}
+        self._web_task = with_site_addresses(web_task, {**self._options.sites, **site})
         self._notes, self._answer, self._verdict = [], None, None
-        return self._begin(self._web_task, Names(own))
+        return self._begin(self._web_task, Names(site))
 
     def _begin(self, task: WebTask, names: Names) -> Observation:
         login = read_login(task.login) if task.login else None
@@ -203,7 +203,7 @@ class Web(WebActions):
 
     def _open_browser(self, task: WebTask, names: Names) -> Browsing:
         self._drop()
-        context = self._context = Context(chromium.shared(), gate_of(self._options, task), self._options.patience)
+        context = self._context = Context(chromium.shared(), policy_of(self._options, task), self._options.patience)
         return Browsing(context, context.open(), names, self._options.characters)
 
     def close(self) -> None:

@@ -116,7 +116,7 @@ class EpisodeEnd:
 
 
 def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
-    """Return the verdict on a task with real addresses (``tasks.placed``); a task without checks is never solved."""
+    """Return the verdict on a task ``with_site_addresses``; a task without checks is never solved."""
     if not task.checks or task.unjudged or _has_unwanted_changes(task, facts):
         return Verdict(solved=False, score=0.0)
     scores = [_JUDGES[type(check)](check, facts) for check in task.checks]

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from planbook.envs.browser.devtools import Answer, CommandRefused
 from planbook.envs.web.accessibility import (
-    LONGEST_NAME,
+    MAX_NAME,
     SHOWN_IF_FALSE,
     STYLES,
     AccessibilityNode,
@@ -28,11 +28,11 @@ from planbook.envs.web.context import VIEW, Context, TabGone, TabTarget
 WINDOW = Rect(0, 0, float(str(VIEW["width"])), float(str(VIEW["height"])))
 PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip()})"
 """The functions of page.js, as one expression."""
-READS = 4
+MAX_READS = 4
 """Maximum number of attempts to read a page that changes meanwhile."""
-LARGE = 8_000
+LARGE_PAGE = 8_000
 """Number of elements from which only the visible part of a page is read."""
-MOST_NODES = 1_500
+MAX_NODES = 1_500
 """Maximum number of visible nodes that are read of a large page."""
 
 
@@ -78,7 +78,7 @@ def read(context: Context, target: TabTarget) -> Page:
     settled; otherwise the address and the elements could belong to different pages.
     """
     traffic, page = target.traffic, None
-    for _ in range(READS):
+    for _ in range(MAX_READS):
         document, moving = traffic.document, traffic.moving
         try:
             page = _read(context, target)
@@ -102,7 +102,7 @@ def _read(context: Context, target: TabTarget) -> Page:
         ],
     )
     entry = history["entries"][history["currentIndex"]]
-    large = (size["result"].get("value") or 0) > LARGE
+    large = (size["result"].get("value") or 0) > LARGE_PAGE
     root = _read_view(context, target) if large else _read_whole(context, target)
     view, content = metrics["cssVisualViewport"], metrics["cssContentSize"]
     above = round(view["pageY"])
@@ -126,10 +126,10 @@ def _read_view(context: Context, target: TabTarget) -> AccessibilityNode:
     """Return the visible part of a large page: list the nodes in view, and read each."""
     frame = target.traffic.frame
     world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")["executionContextId"]
-    view = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MOST_NODES})", contextId=world)
+    view = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MAX_NODES})", contextId=world)
     view_id = view["result"]["objectId"]
     properties = context.call(target, "Runtime.getProperties", objectId=view_id, ownProperties=True)["result"]
-    parts = {each["name"]: each["value"] for each in properties if "value" in each}
+    parts = {part["name"]: part["value"] for part in properties if "value" in part}
     ids = context.call(target, "Runtime.getProperties", objectId=parts["nodes"]["objectId"], ownProperties=True)
     shape = json.loads(parts["shape"]["value"])
     commands = [
@@ -219,12 +219,12 @@ class ElementNumbers:
         return open_elsewhere(place.document)
 
 
-LONG_TEXT = 1_000
+MAX_TEXT = 1_000
 """Maximum characters shown of a text."""
-MOST_OPTIONS = 40
+MAX_OPTIONS = 40
 """Maximum number of options shown of a select box."""
 TEXTS = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "code", "definition", "term")
-LONGEST_CHANGE = 600
+MAX_CHANGE = 600
 """Maximum characters of a page's change in feedback on one action."""
 INDENT = "  "
 ADDRESS, TITLE, TABS, IN_VIEW = "Address: ", "Title: ", "Tabs: ", "In view ("
@@ -267,7 +267,7 @@ def line_of(node: AccessibilityNode, number: int) -> str:
     """Return a line such as ``[12] textbox 'Name' value='Ada' required``."""
     parts = [f"[{number}]", node.role]
     if node.name:
-        parts.append(quoted(node.name, LONG_TEXT if node.role in TEXTS else LONGEST_NAME))
+        parts.append(quoted(node.name, MAX_TEXT if node.role in TEXTS else MAX_NAME))
     if node.value and node.value != node.name:
         parts.append(f"value={quoted(node.value)}")
     if node.options:
@@ -282,8 +282,8 @@ def _property(name: str, value: JsonValue) -> str:
 
 
 def _options(options: Sequence[str]) -> str:
-    shown = " | ".join(quoted(option, 80) for option in options[:MOST_OPTIONS])
-    return shown if len(options) <= MOST_OPTIONS else f"{shown} | ({len(options) - MOST_OPTIONS} more)"
+    shown = " | ".join(quoted(option, 80) for option in options[:MAX_OPTIONS])
+    return shown if len(options) <= MAX_OPTIONS else f"{shown} | ({len(options) - MAX_OPTIONS} more)"
 
 
 def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
@@ -327,5 +327,5 @@ def _news(head: Sequence[str]) -> list[str]:
 
 
 def _summary(title: str, lines: Sequence[str], counts: Counter[str]) -> str:
-    text, half = " | ".join(line for line in lines if counts[line] > 0), LONGEST_CHANGE // 2
+    text, half = " | ".join(line for line in lines if counts[line] > 0), MAX_CHANGE // 2
     return f"{title}{text[:half]}{' ...' if len(text) > half else ''}" if text else ""

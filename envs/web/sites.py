@@ -48,7 +48,7 @@ STATE = (
 
 
 def state_of(database: Path) -> dict[str, str]:
-    """Return place to value: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Roadmap``, ``milestone/0.5/due`` ...
+    """Return values by place: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Roadmap``, ``milestone/0.5/due``.
 
     Empty values are left out; times are dates.
     """
@@ -137,7 +137,7 @@ class TracSite:
 
 
 def _run(script: str, *arguments: Path) -> "subprocess.Popen[str]":
-    """Run a script from this folder as a process, without our folders in its import path."""
+    """Return the process of a script from this folder, started without our folders in its import path."""
     log = arguments[0] / "log" / "server.log" if script == "trac_server.py" else Path(os.devnull)
     with log.open("w", encoding="utf-8") as errors:
         return subprocess.Popen(

@@ -11,7 +11,7 @@ from planbook.envs.browser.devtools import Answer, Command, CommandRefused
 from planbook.envs.web.context import Context, TabTarget
 from planbook.envs.web.page import PAGE, ElementRef, Trail, trail_of
 
-TYPED = 100
+MAX_TYPED = 100
 """Maximum characters typed key by key; a longer text is inserted as a whole."""
 WORLD = "planbook"
 
@@ -20,7 +20,7 @@ WORLD = "planbook"
 class WebTab:
     """A tab of the environment. ``before`` and ``after`` extend the browser's history.
 
-    A restored tab is a new tab of the browser, whose own history is empty.
+    A restored tab is a new tab of the browser, whose history is empty.
     """
 
     context: Context
@@ -40,7 +40,7 @@ class WebTab:
     def fetch(self, url: str) -> str:
         """Navigate to an address and wait for its page; return why it did not load, or ""."""
         document = self.target.traffic.document
-        return self.load(url) or self.context.rest(self.target, document)
+        return self.load(url) or self.context.finish_loading(self.target, document)
 
     def trail(self, own: Trail | None = None) -> Trail:
         """Return the whole history: the browser's ``own``, and what comes before and after it."""
@@ -49,7 +49,7 @@ class WebTab:
         return Trail([*self.before, *own.urls, *after], len(self.before) + own.at)
 
     def step(self, by: int) -> bool:
-        """Navigate one page back (-1) or forward (1) in the browser's own history; return False if there is none."""
+        """Navigate one page back (-1) or forward (1) in the browser's history; return False if there is none."""
         history = self._history()
         own, at = trail_of(history), history["currentIndex"] + by
         exists = 0 <= own.at + by < len(own.urls)
@@ -88,7 +88,7 @@ class WebTab:
         return kind if "refused" in kind else self.ask(place, "aim")
 
     def type(self, place: ElementRef, text: str, enter: bool) -> dict[str, Any]:
-        """Replace the content of a field with a text."""
+        """Replace the content of a field with a text; the answer may have ``refused``."""
         field_ = self.ask(place, "field")
         if "refused" in field_:
             return field_
@@ -106,18 +106,18 @@ class WebTab:
             content = self.ask(place, "selectContent")
             if "refused" in content:
                 return content
-            delete = list(devtools.NAMED["delete"].commands()) if content["full"] else []
-            self.send([*delete, *(devtools.typing(text) if len(text) <= TYPED else [_insert(text)])])
+            delete = list(devtools.KEYS["delete"].commands()) if content["full"] else []
+            self.send([*delete, *(devtools.typing_commands(text) if len(text) <= MAX_TYPED else [_insert(text)])])
         if enter and not field_["area"]:
-            self.send(list(devtools.NAMED["enter"].commands()))
+            self.send(list(devtools.KEYS["enter"].commands()))
         return {}
 
     def choose(self, place: ElementRef, option: str) -> dict[str, Any]:
-        """Choose an option of a select box."""
+        """Choose an option of a select box; the answer may have ``refused``."""
         return self.ask(place, "choose", option)
 
     def scroll(self, sign: int, place: ElementRef | None) -> dict[str, Any]:
-        """Scroll down (1) or up (-1)."""
+        """Scroll down (1) or up (-1); the answer may have ``refused``."""
         if place is not None:
             return self.ask(place, "scroll", sign)
         world = self._isolated_world(self.target.traffic.frame)

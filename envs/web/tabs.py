@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quoted
 from planbook.envs.web.addresses import BLANK, Names
-from planbook.envs.web.context import MOST_TABS, Context, TabGone, TabTarget
+from planbook.envs.web.context import MAX_TABS, Context, TabGone, TabTarget
 from planbook.envs.web.page import (
     ADDRESS,
     TABS,
@@ -58,7 +58,7 @@ class Tabs:
         return ""
 
     def open_tab(self) -> str:
-        """Open an empty tab after the others, which becomes the current one."""
+        """Open an empty tab after the others, which becomes the current one; return "", as a move does."""
         self.tabs.append(WebTab(self.context, self.context.open()))
         self.current = len(self.tabs) - 1
         return ""
@@ -78,7 +78,7 @@ class Tabs:
     @property
     def room(self) -> bool:
         """True if one more tab may be opened."""
-        return len(self.tabs) < MOST_TABS
+        return len(self.tabs) < MAX_TABS
 
     # Restoring.
 
@@ -166,7 +166,7 @@ class Tabs:
             self.tabs = open_ones
             self.current = self.tabs.index(current) if current in self.tabs else len(self.tabs) - 1
 
-    def lasting(self) -> bool:
+    def take_lasting(self) -> bool:
         """Return True if servers may have stored something since the last call."""
         traffics = [tab.target.traffic for tab in self.tabs]
         lasting = any(traffic.lasting for traffic in traffics)
@@ -200,11 +200,11 @@ class Browsing(Tabs):
     # Acting.
 
     def do(self, move: Move) -> Observation:
-        """Act in the current tab, wait until it settles, and observe it."""
+        """Act in the current tab, wait until it settles, and return its observation."""
         tab, document = self.tab, self.tab.target.traffic.document
         tab.target.traffic.forget()  # do not wait again for requests that timed out before
         try:
-            refusal = move(tab) or self.context.rest(tab.target, document)
+            refusal = move(tab) or self.context.finish_loading(tab.target, document)
         except TabGone as gone:
             refusal = ""
             self.replace_lost(tab, str(gone), self.page)
@@ -214,7 +214,7 @@ class Browsing(Tabs):
         return self._observe(refusal, stayed)
 
     def load(self, saved: SavedTabs) -> Observation:
-        """Load the pages of a copy again, in their current state, and observe."""
+        """Load the pages of a copy again, in their current state, and return the observation."""
         self.restore(saved)
         return self.do(lambda _: "")
 
@@ -241,7 +241,7 @@ class Browsing(Tabs):
         return f"[{number}] {node.role} {quoted(node.text(), 80)}" if node else f"[{number}]"
 
     def find(self, role: str, name: str) -> list[JsonValue]:
-        """Describe the elements of the whole page with that role and that text in their name, both in lower case."""
+        """Return descriptions of the page's elements with that role and that text in their name, both in lower case."""
         nodes = list(self.page.root.walk())[1:] if self.page else []
         matches = [node for node in nodes if role in ("", node.role) and name in node.text().lower()]
         return [self.names.shorten_values(describe(node, self.number(node))) for node in matches]
@@ -269,7 +269,7 @@ class Browsing(Tabs):
             refusal = news.refused.pop(0)
         lines = [f"{REFUSED}{refusal}."] if refusal else []
         text = "\n".join([*lines, *(f"{reason}." for reason in news.refused), *news.lines(), self._page(page)])
-        return Observation(self.names.short(text), accepted=not refusal, lasting=self.lasting())
+        return Observation(self.names.short(text), accepted=not refusal, lasting=self.take_lasting())
 
     def _page(self, page: Page) -> str:
         head = [f"{ADDRESS}{quoted(page.url, 500)[1:-1]}", f"{TITLE}{quoted(page.title)}"]

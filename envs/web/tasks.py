@@ -1,7 +1,7 @@
 """Tasks on web pages: the goal, the start address, and the checks at the end.
 
 A task file is a JSON list of tasks in the form of ``WebTask``, or of WebArena's (see ``planbook.envs.web.webarena``).
-Addresses may have the names of sites in braces, ``{trac}/wiki``; ``placed`` replaces them with the sites' addresses.
+Addresses may have the names of sites in braces, ``{trac}/wiki``; ``with_site_addresses`` replaces them.
 """
 
 import json
@@ -25,7 +25,7 @@ class _FrozenModel(BaseModel):
 
 
 class AnswerCheck(_FrozenModel):
-    """Compares the answer given with ``stop``; capitals, quotation marks around it and white space are ignored.
+    """Compares the answer passed to ``stop``; capitals, quotation marks around it and white space are ignored.
 
     - ``exact``: it is one of the values.
     - ``must_include``: every value is in it (a value may hold alternatives, ``a |OR| b``).
@@ -50,7 +50,7 @@ class UrlCheck(_FrozenModel):
     - ``equal``: the same page with the same query.
     - ``including``: the same page, and the query has at least these values.
     - ``within``: WebArena's "GOLD in PRED": host and path occur in the final address, and each name of the query has
-      one of its values in the alternatives.
+      one of the values the alternatives give it.
     """
 
     kind: Literal["url"] = "url"
@@ -89,7 +89,7 @@ class Text(_FrozenModel):
 
 
 class ServerCheck(_FrozenModel):
-    """Compares the changes of our site's data: exactly these must have been made.
+    """Checks the changes to our site's data: exactly these must have been made.
 
     ``changes`` maps a place (``ticket/12/status``, ``wiki/Roadmap``) to its value; None if it must be deleted.
     """
@@ -178,7 +178,7 @@ def _task(entry: webarena.Entry, where: str, convert: Callable[[webarena.Entry, 
     try:
         return WebTask.model_validate(convert(entry, where) if webarena.is_webarena_task(entry) else entry)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise BadSelection(f"{where} is not a task: {faults}") from error
 
 
@@ -188,14 +188,14 @@ def to_task(task: WebTask) -> Task:
 
 
 def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask]:
-    """Return the tasks that can be judged here. Raises BadSelection if ``ids`` has another one."""
+    """Return the tasks that can be judged here. Raises BadSelection if ``ids`` names one that cannot."""
     for task in tasks:
         if task.unjudged and task.id in ids:
             raise BadSelection(f"web cannot judge the task {task.id!r}: {task.unjudged}")
     return [task for task in tasks if not task.unjudged]
 
 
-def placed(task: WebTask, sites: Mapping[str, str]) -> WebTask:
+def with_site_addresses(task: WebTask, sites: Mapping[str, str]) -> WebTask:
     """Return the task with the sites' addresses in place of their names in braces. Raises BadSelection."""
 
     def fill_in(text: str) -> str:

@@ -11,7 +11,7 @@ AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
 HARMLESS = ("GET", "HEAD", "OPTIONS")
 """Request methods that by definition do not change data on the server."""
 ANNOUNCED = 1.0
-"""Seconds within which a requested navigation must begin."""
+"""Maximum seconds until a requested navigation begins."""
 
 Params = Mapping[str, Any]
 

@@ -81,7 +81,7 @@ def convert_task(entry: Entry, where: str, sites: Mapping[str, str], logins: Pat
     try:
         task = _WebArenaTask.model_validate(entry)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise BadSelection(f"{where} is not in WebArena's format: {faults}") from error
     checks: list[JsonValue] = []
     login = logins / Path(task.storage_state).name if task.storage_state and logins else None
@@ -241,7 +241,7 @@ class Login(BaseModel):
 
 
 def read_login(path: Path) -> Login:
-    """Read a login. Raises BadSelection, with advice."""
+    """Return a login, read from its file. Raises BadSelection, with advice."""
     try:
         return Login.model_validate_json(path.read_bytes())
     except OSError as error:

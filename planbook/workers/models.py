@@ -98,7 +98,7 @@ def open_model(
 def _list_shipped(name: str) -> str:
     """Return a sentence that lists the shipped recordings with similar names, or all of them if there are none."""
     shipped = sorted(file.stem for file in RECORDINGS.glob("*.jsonl"))
-    near = nearest_names(Path(name).stem, shipped, most=5)
+    near = nearest_names(Path(name).stem, shipped, limit=5)
     return f"Shipped recordings{' with similar names' if near else ''}: {', '.join(near or shipped)}"
 
 

@@ -55,7 +55,7 @@ __all__ = ["check", "check_part", "check_procedure"]
 
 Functions = Mapping[str, Callable[..., object]]
 _MAX_CACHED = 4 << 20
-"""Characters of plans whose faults are cached."""
+"""Maximum characters of plans whose faults are cached."""
 
 
 class CheckContext(TypedDict, total=False):
@@ -88,7 +88,7 @@ def check(
 
 
 def check_part(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
-    """Check a part of a plan whose later parts are unknown, and ignore faults that these may correct.
+    """Return the faults of a part of a plan, except those that unknown later parts may correct.
 
     The parts of a plan that passes ``check`` pass, too.
     """
@@ -96,7 +96,7 @@ def check_part(code: str, functions: Functions, **context: Unpack[CheckContext])
 
 
 def check_procedure(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
-    """Check a procedure: it must define ``solve(agent, task)`` and act nowhere else."""
+    """Return the faults of a procedure, which must define ``solve(agent, task)`` and act nowhere else."""
     return list(_check(code, Api.of(functions, **context), definitions_only=True, procedure=True))
 
 
@@ -137,7 +137,7 @@ def _build_report(code: str, tree: ast.Module, api: Api, definitions_only: bool,
 
 
 def _merge(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
-    """Merge the faults. Where the policy refuses an expression, its fault replaces all others."""
+    """Return all faults. Where the policy refuses an expression, its fault replaces all others."""
     places = {(fault.line, fault.column) for fault in refused if fault.line}
     report.faults = refused + [fault for fault in report.faults if (fault.line, fault.column) not in places]
     return report.sorted_faults()

@@ -37,7 +37,7 @@ class Function:
 
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
-        """Read the signature of a callable. Annotations are evaluated where possible."""
+        """Return the function with the signature of a callable. Annotations are evaluated where possible."""
         plain = getattr(function, "__func__", function)  # a method is a new object at every access
         return cls(name, _parameters(plain, bound=plain is not function))
 
@@ -68,7 +68,7 @@ class Api:
         *,
         whole: bool = True,
     ) -> "Api":
-        """Describe a session's functions, attributes and names."""
+        """Return the description of a session's functions, attributes and names."""
         described = tuple(Function.of(name, function) for name, function in functions.items())
         return cls(described, frozenset(attributes), frozenset(names), whole, frozenset(modules))
 

@@ -38,11 +38,11 @@ _ACCEPTED_TYPES: dict[object, tuple[type, ...]] = {
     None: (type(None),),
     type(None): (type(None),),
 }
-"""Annotation to the types of literals that it accepts. Other annotations accept all."""
+"""Maps an annotation to the types of literals that it accepts. Other annotations accept all."""
 
 
 ArgumentProblem = tuple[ast.expr, str, str, str]
-"""A node of a call, and the type, message and hint of what is wrong there."""
+"""A node of a call, and the type, message and hint of the fault there."""
 
 
 def argument_problems(call: ast.Call, function: Function, guess: Guess = closest) -> Iterator[ArgumentProblem]:
@@ -87,9 +87,9 @@ def _bind(
     bound += by_keyword
     problems += keyword_problems
     if not any(keyword.arg is None for keyword in call.keywords) and not any(hint for _, hint in problems):
-        have = {p.name for p, _ in bound}
+        passed = {p.name for p, _ in bound}
         reachable = [p for p in parameters if starred is None or p.kind is Kind.KEYWORD_ONLY]
-        if missing := [p.name for p in reachable if p.required and p.name not in have]:
+        if missing := [p.name for p in reachable if p.required and p.name not in passed]:
             problems.append((f"lacks {' and '.join(missing)}", ""))
     return bound, problems
 
@@ -116,7 +116,7 @@ def _bind_keywords(
 
 
 def accepts(annotation: object, value: ast.expr) -> bool:
-    """Return whether the annotation accepts a value; True for unknown annotations and all but literals."""
+    """Return whether the annotation accepts a value; True for unknown annotations and non-literals."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         return any(accepts(choice, value) for choice in get_args(annotation))
@@ -199,7 +199,7 @@ class ApiUsage:
         return self.path(binding.value, home, depth + 1) if binding.value is not None else None
 
     def function(self, call: ast.Call, scope: NameScope) -> Function | None:
-        """Return the called function, if certain: one of the session, or a plan's undecorated one, defined once."""
+        """Return the called function, if certain: a session function, or a plan's undecorated one, defined once."""
         path = self.path(call.func, scope)
         if path is not None or not isinstance(call.func, ast.Name):
             return self.api.by_name.get(path) if path else None
@@ -241,10 +241,10 @@ class ApiUsage:
     def _check_call(self, call: ast.Call, scope: NameScope, report: Report) -> None:
         path = self.path(call.func, scope)
         if path in self.api.attributes:
-            report.add(call, "not-callable", f"{path} is an attribute, no action", f"write {path} without brackets")
+            report.add(call, "not-callable", f"{path} is an attribute, not an action", f"write {path} without brackets")
         elif path in self.api.members:
             hint = f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
-            report.add(call, "not-callable", f"{path} is an object, no action", hint)
+            report.add(call, "not-callable", f"{path} is an object, not an action", hint)
         elif (function := self.function(call, scope)) is not None:
             for misfit in islice(argument_problems(call, function, report.guess), MAX_PROBLEMS):
                 report.add(*misfit)
@@ -258,7 +258,7 @@ class ApiUsage:
 
 
 def _function_of(node: ast.FunctionDef) -> Function:
-    """Describe a function that the plan defines. Its annotations are not enforced."""
+    """Return the description of a function that the plan defines. Its annotations are not enforced."""
     args = node.args
     positional = [*args.posonlyargs, *args.args]
     if len(positional) + len(args.kwonlyargs) > MAX_PARAMETERS:

@@ -14,7 +14,7 @@ from planbook.sandbox.suggest import Guess
 # Names.
 
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
-"""The language policy reports those that plans do not have, with a hint."""
+"""Python's built-ins. The language policy reports those that plans do not have, with a hint."""
 
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
@@ -89,16 +89,16 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
         return f"did you mean {near}?"
     if near := guess(name, members):
         return f"did you mean {members[near]}?"
-    if name in scopes.inside:
-        return f"{name} is a variable of a function and ends with it: let the function return it"
+    if name in scopes.local_names:
+        return f"{name} is local to a function: let the function return it"
     return f'define it first; if it is meant as text, write "{name}"'
 
 
 # Statements.
 
-_LEAVES = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
+_EXITS = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
 _STRAYS = {
-    ast.Return: ("'return' outside function", "a plan is no function: put the lines into a def and call it"),
+    ast.Return: ("'return' outside function", "a plan is not a function: put the lines into a def and call it"),
     ast.Break: ("'break' outside loop", "break works inside a for or while only"),
     ast.Continue: ("'continue' outside loop", "continue works inside a for or while only"),
 }
@@ -106,7 +106,7 @@ _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def check_flow(scopes: Scopes, report: Report) -> None:
-    """Report code after return, raise, break and continue, and misplaced ones of these."""
+    """Report code after return, raise, break and continue, and return, break and continue out of place."""
     for node in scopes.strays:
         report.add(node, "syntax", *_STRAYS[type(node)])
     for block in scopes.blocks:
@@ -115,7 +115,7 @@ def check_flow(scopes: Scopes, report: Report) -> None:
 
 def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
     for number, statement in enumerate(block[:-1]):
-        if word := _LEAVES.get(type(statement)):
+        if word := _EXITS.get(type(statement)):
             dead = next(
                 (later for later in block[number + 1 :] if not does_nothing(later) and not _is_yield(later)), None
             )

@@ -52,10 +52,10 @@ def dry_run(
     values: Mapping[str, object] | None = None,
     helpers: Iterable[str] = (),
 ) -> DryRun:
-    """Follow a plan that passes the static check, from the knowledge at its start. Never raises because of the plan.
+    """Return the faults found by following a plan that passes the static check. Never raises because of the plan.
 
-    ``values`` maps names to plain values, or to mappings of attributes for objects such as ``task``. ``helpers`` has
-    the code that ran before.
+    ``knowledge`` holds at the start. ``values`` maps names to plain values, or to mappings of attributes for objects
+    such as ``task``. ``helpers`` has the code that ran before.
     """
     trees = [tree for tree in map(parse, (*helpers, code)) if isinstance(tree, ast.Module)]
     walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), trees)
@@ -112,7 +112,7 @@ def _call_fault(visits: CallVisits, lines: list[str]) -> Fault:
     action, why, since = visits.impossible.action, visits.impossible.why, visits.impossible.since
     at = f" since line{'s' if len(since) > 1 else ''} {' and '.join(map(str, since))}" if since else ""
     inside = f", called in {visits.through[-1]}()," if visits.through else ""
-    own = visits.node.lineno == visits.line
-    column = visits.node.col_offset if own else None
+    is_own_line = visits.node.lineno == visits.line
+    column = visits.node.col_offset if is_own_line else None
     message = f"{action}{inside} cannot succeed: {why}{at}"
     return Fault(FaultKind.CHECK, CANNOT_SUCCEED, message, visits.line or None, column, shown_line(lines, visits.line))

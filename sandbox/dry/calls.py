@@ -26,7 +26,7 @@ from planbook.sandbox.dry.values import (
 from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
 MAX_CALL_DEPTH = 8
-"""Nested calls of plan functions. Deeper ones are not followed."""
+"""Maximum nesting of calls of plan functions. Deeper ones are not followed."""
 
 
 class CallArguments(NamedTuple):
@@ -51,15 +51,15 @@ class Calls(Expressions):
             if not isinstance(base, HostRef):
                 return self._method(base, node.func.attr, self._arguments(node))
         function = self.value(node.func)
-        if isinstance(function, BuiltinFunction) and function.name in _AT_ONCE and node.args:
-            self.at_once.add(id(node.args[0]))
+        if isinstance(function, BuiltinFunction) and function.name in _CONSUMERS and node.args:
+            self.consumed_now.add(id(node.args[0]))
         arguments = self._arguments(node)
         if isinstance(function, HostRef) and function.path in self.functions:
             return self._act(node, function.path, arguments)
         if isinstance(function, DefinedFunction):
             return self.call_plan_function(node, function, arguments)
         if isinstance(function, BuiltinFunction):
-            return self._python(function.name, arguments)
+            return self._call_builtin(function.name, arguments)
         return self._call_unknown(arguments)
 
     def _arguments(self, node: ast.Call) -> CallArguments:
@@ -107,7 +107,7 @@ class Calls(Expressions):
     # The plan's own functions.
 
     def call_plan_function(self, node: ast.Call, function: DefinedFunction, arguments: CallArguments) -> Value:
-        """Follow a call of a function of the plan."""
+        """Follow a call of a function of the plan, and return its value."""
         again = any(enclosing is function.node for enclosing in self.inside)
         if again or len(self.chain) >= MAX_CALL_DEPTH or effects.is_generator(function.node) or not arguments.whole:
             return self._call_unknown(arguments, function)
@@ -130,13 +130,13 @@ class Calls(Expressions):
 
     def enter(self, function: DefinedFunction, values: dict[str, Value]) -> Value:
         """Follow a function's body with these parameters, and return its value."""
-        own = self.open_frame(function.frame)
-        outside, self.frame, self.finals = (self.frame, self.finals), own, []
-        self.own[own] = (
-            effects.own_declared(function.node, ast.Global),
-            effects.own_declared(function.node, ast.Nonlocal),
+        frame = self.open_frame(function.frame)
+        outside, self.frame, self.finals = (self.frame, self.finals), frame, []
+        self.declared[frame] = (
+            effects.own_declared_names(function.node, ast.Global),
+            effects.own_declared_names(function.node, ast.Nonlocal),
         )
-        self.state.frames[own].update(values)
+        self.state.frames[frame].update(values)
         self.returns.append([])
         try:
             if isinstance(function.node, ast.Lambda):
@@ -151,7 +151,7 @@ class Calls(Expressions):
             ways = self.returns.pop()
         value = self.meet(ways)
         if not any(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in effects.own_nodes(function.node)):
-            self.state.frames.pop(own, None)
+            self.state.frames.pop(frame, None)
         return value
 
     def visit_unseen(self) -> None:
@@ -187,7 +187,7 @@ class Calls(Expressions):
                 return self.from_python(text_method(base, name, args, named))
         return UNKNOWN if isinstance(base, str) else self._call_unknown(arguments, base)
 
-    def _python(self, name: str, arguments: CallArguments) -> Value:
+    def _call_builtin(self, name: str, arguments: CallArguments) -> Value:
         if name in ("print", "isinstance", "repr", "type"):
             return UNKNOWN
         items = self.items(arguments.args[0]) if len(arguments.args) == 1 and not arguments.named else None
@@ -210,7 +210,7 @@ class Calls(Expressions):
     def container_method(
         self, container: Container, name: str, args: Sequence[Value], named: Mapping[str, Value]
     ) -> Value:
-        """Carry out a method of a container. Raises NotKnown, with nothing changed, if its effect is unknown."""
+        """Return the result of a container's method. Raises NotKnown, without a change, if its effect is unknown."""
         content = self.content(container)
         way = _METHODS.get((type(content), name))
         if content is None or way is None or named or len(content) >= MAX_ITEMS:
@@ -275,8 +275,8 @@ _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (set, "copy"): Calls._copy,
     (set, "clear"): lambda walk, content: content.clear(),
 }
-"""Type and method to a function that changes a copy of the content and returns the method's value."""
-_AT_ONCE = frozenset("all any dict list max min next set sorted sum tuple".split())
+"""Maps type and method to a function that changes a copy of the content and returns the method's value."""
+_CONSUMERS = frozenset("all any dict list max min next set sorted sum tuple".split())
 
 
 def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:

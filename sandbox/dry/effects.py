@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 _WAYS_OUT = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
-_NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
+_NAMED_NODES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
 
 
-def bound(nodes: Iterable[ast.AST]) -> set[str]:
+def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return every name that the code may bind, or declares global or nonlocal."""
     return {name for node in _all(nodes) for name in _bound_by(node)}
 
@@ -21,11 +21,11 @@ def _bound_by(node: ast.AST) -> list[str]:
         return node.names
     if isinstance(node, ast.alias):
         return [(node.asname or node.name).partition(".")[0]]
-    name = node.rest if isinstance(node, ast.MatchMapping) else node.name if isinstance(node, _NAMED) else None
+    name = node.rest if isinstance(node, ast.MatchMapping) else node.name if isinstance(node, _NAMED_NODES) else None
     return [name] if name else []
 
 
-def defined_once(trees: Iterable[ast.AST]) -> set[str]:
+def names_defined_once(trees: Iterable[ast.AST]) -> set[str]:
     """Return the names that one ``def`` binds and nothing else does, in any scope."""
     nodes = list(_all(trees))
     counts = Counter(name for node in nodes for name in _bound_by(node))
@@ -33,7 +33,7 @@ def defined_once(trees: Iterable[ast.AST]) -> set[str]:
     return {node.name for node in nodes if isinstance(node, ast.FunctionDef) and counts[node.name] == 1}
 
 
-def declared(nodes: Iterable[ast.AST], kinds: tuple[type[ast.Global] | type[ast.Nonlocal], ...]) -> set[str]:
+def declared_names(nodes: Iterable[ast.AST], kinds: tuple[type[ast.Global] | type[ast.Nonlocal], ...]) -> set[str]:
     """Return the names in ``global`` or ``nonlocal`` statements."""
     return {name for node in _all(nodes) if isinstance(node, kinds) for name in node.names}
 
@@ -44,7 +44,7 @@ def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     return [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if arg]
 
 
-def own_declared(node: ast.FunctionDef | ast.Lambda, kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
+def own_declared_names(node: ast.FunctionDef | ast.Lambda, kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
     """Return the names that a function itself declares, without those of inner functions."""
     return {name for inner in own_nodes(node) if isinstance(inner, kind) for name in inner.names}
 
@@ -82,7 +82,7 @@ def _names_made_acting(node: ast.AST, acting: Collection[str]) -> Collection[str
     if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)):
         value = node.iter if isinstance(node, ast.For) else node.value
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return bound(targets) if value is not None and _may_hand_on(value, acting) else ()
+        return bound_names(targets) if value is not None and _may_hand_on(value, acting) else ()
     return ()
 
 
@@ -116,24 +116,24 @@ def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:
     """
     if mentions(node, acting):
         return False
-    own = _own_values(node)
-    return not any(_changes(inner, own) for inner in ast.walk(node))
+    created = _created_names(node)
+    return not any(_changes(inner, created) for inner in ast.walk(node))
 
 
-def _changes(node: ast.AST, own: Collection[str]) -> bool:
+def _changes(node: ast.AST, created: Collection[str]) -> bool:
     if isinstance(node, (ast.Global, ast.Nonlocal)):
         return True
     if isinstance(node, ast.AugAssign):
-        return not (isinstance(node.target, ast.Name) and node.target.id in own)
+        return not (isinstance(node.target, ast.Name) and node.target.id in created)
     if isinstance(node, ast.Subscript):
         changed = not isinstance(node.ctx, ast.Load)
     else:
         changed = isinstance(node, ast.Attribute) and node.attr in CHANGING
     base = getattr(node, "value", None)
-    return changed and not (isinstance(base, ast.Name) and base.id in own)
+    return changed and not (isinstance(base, ast.Name) and base.id in created)
 
 
-def _own_values(node: ast.AST) -> set[str]:
+def _created_names(node: ast.AST) -> set[str]:
     """Return a function's names that only hold values that it created: a new list, a number, a string."""
     if not isinstance(node, ast.FunctionDef):
         return set()
@@ -141,14 +141,14 @@ def _own_values(node: ast.AST) -> set[str]:
     fresh: Counter[str] = Counter()
     for inner in ast.walk(node):
         bindings.update([inner.arg] if isinstance(inner, ast.arg) else _bound_by(inner))
-        if isinstance(inner, ast.Assign) and isinstance(inner.value, _NEW) and isinstance(inner.targets[0], ast.Name):
+        if isinstance(inner, ast.Assign) and isinstance(inner.value, _FRESH) and isinstance(inner.targets[0], ast.Name):
             fresh.update([inner.targets[0].id])
         elif isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
             fresh.update([inner.target.id])
     return {name for name, count in bindings.items() if fresh[name] == count}
 
 
-_NEW = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.Constant, ast.JoinedStr)
+_FRESH = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.Constant, ast.JoinedStr)
 
 
 CHANGING = frozenset(
@@ -172,7 +172,7 @@ def call_sites(
     """Yield the ids of nodes that call one of the session's functions, or pass it on to be called by others.
 
     ``acting`` has the names of the session's objects, ``handed_on`` the functions that something unknown holds. A call
-    of a method of that name counts, too (``self.agent.open``), unless Python's own types or the plan define such a
+    of a method of that name counts, too (``self.agent.open``), unless Python's types or the plan define such a
     method.
     """
     names = {name.rpartition(".")[2] for name in functions}

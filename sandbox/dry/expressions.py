@@ -25,10 +25,10 @@ from planbook.sandbox.dry.walk import BaseWalk
 
 
 class Expressions(BaseWalk):
-    """Evaluates expressions, and converts values to and from Python's own."""
+    """Evaluates expressions, and converts values to and from Python's."""
 
     def plain(self, value: Value) -> Plain:
-        """Convert to a Python value. Raises NotKnown if any part is unknown or it is too large."""
+        """Return the value as Python's. Raises NotKnown if any part is unknown or it is too large."""
         return self._plain(value, count(1))
 
     def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
@@ -46,13 +46,13 @@ class Expressions(BaseWalk):
         return type(content)(self._plain(item, parts) for item in content)
 
     def flat(self, value: Value) -> Plain:
-        """Convert as ``plain`` does. Raises NotKnown also for containers inside, which would lose their identity."""
+        """Return what ``plain`` does. Also raises NotKnown for nested containers, which would lose their identity."""
         if any(isinstance(item, Container) for item in self.items(value) or ()):
             raise NotKnown
         return self.plain(value)
 
     def from_python(self, value: Plain) -> Value:
-        """Convert a Python value to a value of the dry run."""
+        """Return a Python value as a value of the dry run."""
         if isinstance(value, list):
             return self.new_container([self.from_python(item) for item in value])
         if isinstance(value, dict):
@@ -62,7 +62,7 @@ class Expressions(BaseWalk):
         return tuple(map(self.from_python, value)) if isinstance(value, tuple) else value
 
     def key(self, value: Value) -> Value:
-        """Convert a value to a key of a dict or set. Raises NotKnown."""
+        """Return a value as a key of a dict or set. Raises NotKnown."""
         if isinstance(value, tuple):
             return tuple(map(self.key, value))
         if value is None or isinstance(value, str | int | float | bytes):
@@ -70,7 +70,7 @@ class Expressions(BaseWalk):
         raise NotKnown
 
     def value(self, node: ast.expr) -> Value:
-        """Evaluate an expression. Raises PathEnded if no path returns from it."""
+        """Return the value of an expression. Raises PathEnded if no path returns from it."""
         return self.visit(node)
 
     def visit_parts(self, node: ast.AST) -> Value:
@@ -120,7 +120,7 @@ class Expressions(BaseWalk):
         return self.new_container(self.unpack(node.elts))
 
     def unpack(self, nodes: list[ast.expr]) -> list[Value] | None:
-        """Evaluate expressions in order, and unpack starred ones. Return None if the number of values is unknown."""
+        """Return the values of expressions in order, starred ones unpacked; None if their number is unknown."""
         values: list[Value] | None = []
         for node in nodes:
             value = self.value(node.value if isinstance(node, ast.Starred) else node)
@@ -180,8 +180,8 @@ class Expressions(BaseWalk):
             right = self.value(right_node)
             result = self._compare(operation, left, right)
             if isinstance(result, UnknownType):
-                for rest in node.comparators[position + 1 :]:
-                    self.branches(lambda rest=rest: self.value(rest), lambda: None)  # type: ignore[misc]
+                for other in node.comparators[position + 1 :]:
+                    self.branches(lambda other=other: self.value(other), lambda: None)  # type: ignore[misc]
                 return UNKNOWN
             if not result:
                 return False
@@ -223,7 +223,7 @@ class Expressions(BaseWalk):
         return slice(*bounds) if all(isinstance(bound, int | None) for bound in bounds) else UNKNOWN
 
     def item(self, base: Value, key: Value) -> Value:
-        """Return an item of a string, tuple, list or dict, or a slice."""
+        """Return an item of a string, tuple, list or dict, or a slice of a sequence."""
         content = base if isinstance(base, str | tuple) else self.content(base)
         if isinstance(content, str | tuple | list | dict):
             with suppress(NotKnown):

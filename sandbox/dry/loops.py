@@ -11,11 +11,11 @@ from planbook.sandbox.dry.values import UNKNOWN, BuiltinFunction, Container, Not
 from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, merge_states
 
 MAX_TURNS = 300
-"""Turns of a loop that are followed one by one."""
+"""Maximum number of turns of a loop that are followed one by one."""
 MAX_ENDLESS_TURNS = 4
 """The same for ``while True``, which only a break ends."""
 MAX_ROUNDS = 3
-"""Turns over unknown items that are followed until nothing changes."""
+"""Maximum number of turns over unknown items that are followed until nothing changes."""
 
 Turn = Callable[[], None]
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -102,7 +102,7 @@ class Loops(Calls):
     # Items and turns.
 
     def _iterated(self, node: ast.expr) -> Value:
-        """Evaluate what a loop iterates over. Iterators are expanded here, since they are used once."""
+        """Return the value that a loop iterates over. Iterators are expanded here, since they are used once."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             function = self.look_up(node.func.id, self.frame)
             if (
@@ -166,7 +166,7 @@ class Loops(Calls):
         if not isinstance(node, ast.GeneratorExp):
             return self._comprehension(node)
         if not effects.is_harmless(node, self.acting):  # it is unknown how far, and when, a generator is consumed
-            self.blind = self.blind or id(node) not in self.at_once
+            self.blind = self.blind or id(node) not in self.consumed_now
             self._repeat(lambda: self.escape(self._comprehension(node)), [node])
         return UNKNOWN
 
@@ -175,21 +175,21 @@ class Loops(Calls):
     def _comprehension(self, node: Comprehension) -> Value:
         iterated = self._iterated(node.generators[0].iter)
         self.frame = self.open_frame(self.frame)
-        own = self.frame
-        self.transparent.add(own)
+        frame = self.frame
+        self.transparent.add(frame)
         result: Container = self.new_container([] if isinstance(node, ast.ListComp) else None)
         try:
             self._run_generators(node, iterated, 0, result)
         finally:
-            self.frame = self.parents[own]
-            self.state.frames.pop(own, None)
+            self.frame = self.parents[frame]
+            self.state.frames.pop(frame, None)
         return result
 
     def _run_generators(self, node: Comprehension, iterated: Value, depth: int, result: Container) -> None:
         part = node.generators[depth]
 
         def turn(item: Value) -> None:
-            self._bind_own(part.target, item)
+            self._bind_target(part.target, item)
             self._filter(part.ifs, go_on)
 
         def go_on() -> None:
@@ -208,7 +208,7 @@ class Loops(Calls):
         except NotKnown:
             self.escape(value)
 
-    def _bind_own(self, target: ast.expr, value: Value) -> None:
+    def _bind_target(self, target: ast.expr, value: Value) -> None:
         """Bind a comprehension's target in its own frame, unlike a name assigned by ``:=``."""
         self.transparent.discard(self.frame)
         self.bind(target, value)

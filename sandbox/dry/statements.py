@@ -103,7 +103,7 @@ class DryWalk(Loops):
                 self.replace_item(self.value(target.value), "__delitem__", self.value(target.slice))
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
-        for name in effects.bound([node]):
+        for name in effects.bound_names([node]):
             self.assign(name, UNKNOWN)
 
     visit_ImportFrom = visit_Import
@@ -145,7 +145,7 @@ class DryWalk(Loops):
         self.escape(self.value(node.subject))
 
         def follow(case: ast.match_case) -> None:
-            for name in effects.bound([case.pattern]):
+            for name in effects.bound_names([case.pattern]):
                 self.assign(name, UNKNOWN)
             if case.guard is not None:
                 self.value(case.guard)

@@ -67,7 +67,7 @@ class DefinedFunction:
 
 
 MAX_PARTS = 20_000
-"""Parts of a tuple. Those of nested tuples count each time they occur."""
+"""Maximum number of parts of a tuple. Those of nested tuples count each time they occur."""
 
 
 def is_small(value: tuple[Value, ...]) -> bool:
@@ -115,7 +115,7 @@ class Knowledge(Protocol):
         """
 
     def either(self, other: Self) -> Self:
-        """Merge two states of knowledge, one of which holds."""
+        """Return the merger of two states of knowledge, one of which holds."""
 
     def forgotten(self) -> Self:
         """Return the knowledge that is left after any actions."""
@@ -129,7 +129,7 @@ class Knowledge(Protocol):
 MAX_CHARS, MAX_ITEMS, MAX_NUMBER = 20_000, 2_000, 10**12
 """Larger values are UNKNOWN. In nested values all items and characters count."""
 MAX_REPLACED = 100 * MAX_CHARS
-"""Characters that a computed ``str.replace`` could return."""
+"""Maximum characters that a computed ``str.replace`` may return."""
 
 Plain = object
 

@@ -36,7 +36,7 @@ class WalkState:
     """Functions and objects of the session that became part of something unknown, which may call them."""
 
     def copy(self) -> "WalkState":
-        """Fork the state."""
+        """Return an independent copy of the state."""
         frames = {number: dict(names) for number, names in self.frames.items()}
         return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
 
@@ -50,7 +50,7 @@ class WalkState:
         )
 
     def drop_unused(self) -> None:
-        """Forget containers that no name leads to: other holders do not know their content.
+        """Forget containers that no name leads to: to other holders their content is already unknown.
 
         A name for a container of unknown content becomes UNKNOWN.
         """
@@ -89,7 +89,7 @@ def _inside(content: Content) -> list[Value]:
 
 
 def merge_states(first: WalkState, second: WalkState) -> WalkState:
-    """Merge two states. A name that only one binds keeps its value, since reading it in the other raises."""
+    """Return two states merged. A name that only one binds keeps its value, since reading it in the other raises."""
     state = WalkState(first.knowledge.either(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
     state.heap = second.heap | first.heap
     for number in sorted(first.heap.keys() & second.heap.keys()):
@@ -104,7 +104,7 @@ def merge_states(first: WalkState, second: WalkState) -> WalkState:
 
 
 def merge_values(state: WalkState, first: Value, second: Value) -> Value:
-    """Merge two values: return them if they are the same, else UNKNOWN."""
+    """Return the value if both are equal, tuples merged by item, else UNKNOWN."""
     if same(first, second):
         return first
     if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
@@ -131,7 +131,7 @@ def _merge_content(state: WalkState, number: int, first: Content, second: Conten
 MODULE = 0
 """Number of the plan's own frame."""
 MAX_STEPS = 20_000
-"""Statements and calls that a walk follows before it gives up."""
+"""Maximum number of statements and calls that a walk follows before it gives up."""
 
 
 class TooManyPaths(Exception):
@@ -139,7 +139,7 @@ class TooManyPaths(Exception):
 
 
 class PathEnded(Exception):
-    """The path that is being followed continues elsewhere, or nowhere."""
+    """The current path cannot be followed further here."""
 
 
 @dataclass
@@ -152,7 +152,7 @@ class LoopExits:
 
 @dataclass
 class CallVisits:
-    """All visits of one call, and why it was impossible, unless one visit was possible."""
+    """All visits of one call, and why it was impossible; None if any was possible."""
 
     impossible: Impossible | None
     node: ast.Call
@@ -176,11 +176,11 @@ class BaseWalk(ast.NodeVisitor):
     unseen: dict[int, DefinedFunction] = field(default_factory=dict)
     """Functions that something unknown may call, by the id of their node."""
     frame: int = MODULE
-    at_once: set[int] = field(default_factory=set)
+    consumed_now: set[int] = field(default_factory=set)
     """Ids of generator expressions that are consumed immediately, as in ``any(...)``."""
     parents: dict[int, int] = field(default_factory=dict)
-    own: dict[int, tuple[set[str], set[str]]] = field(default_factory=lambda: {MODULE: (set(), set())})
-    """Frame to the names declared global and nonlocal."""
+    declared: dict[int, tuple[set[str], set[str]]] = field(default_factory=lambda: {MODULE: (set(), set())})
+    """Maps a frame to the names declared global and nonlocal."""
     transparent: set[int] = field(default_factory=set)
     """Frames of comprehensions: a name assigned by := belongs to the frame around them."""
     loops: list[LoopExits] = field(default_factory=list)
@@ -200,10 +200,10 @@ class BaseWalk(ast.NodeVisitor):
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
         self.acting = effects.acting_names(trees, self.roots)
         self.catches = any(isinstance(node, ast.Try | ast.With) for tree in trees for node in ast.walk(tree))
-        """True if an error may end a loop."""
-        self.shared = frozenset(effects.declared(trees, (ast.Global, ast.Nonlocal)))
+        """True if the code catches errors, so that one may end a loop."""
+        self.shared = frozenset(effects.declared_names(trees, (ast.Global, ast.Nonlocal)))
         """Names that a function declares global or nonlocal."""
-        self.defined_once = frozenset(effects.defined_once(trees))
+        self.defined_once = frozenset(effects.names_defined_once(trees))
         """Names that are bound in one place of the code, by a def."""
         self.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))
         """Ids of the plan's own call nodes; all others belong to helpers."""
@@ -266,7 +266,7 @@ class BaseWalk(ast.NodeVisitor):
         return effects.is_harmless(value.node, self.acting) and not any(map(self._acts, reached))
 
     def _acts(self, value: Value) -> bool:
-        """Return whether a value that is no function of the plan may act. For functions their names decide."""
+        """Return whether a value that is not a function of the plan may act. Plan functions are judged by name."""
         if isinstance(value, HostRef):
             return not self.is_harmless(value)
         content = value if isinstance(value, tuple) else _inside(self.content(value))
@@ -274,7 +274,7 @@ class BaseWalk(ast.NodeVisitor):
 
     def havoc(self, nodes: Sequence[ast.AST]) -> None:
         """Assume that any part of this code ran any number of times."""
-        names = effects.bound(nodes) | self.shared
+        names = effects.bound_names(nodes) | self.shared
         for frame in self.state.frames.values():
             for name in names & frame.keys():
                 self.state.escape(frame[name])
@@ -288,7 +288,7 @@ class BaseWalk(ast.NodeVisitor):
         """Open a frame inside another, and return its number."""
         self._numbers += 1
         self.parents[self._numbers] = parent
-        self.own[self._numbers] = (set(), set())
+        self.declared[self._numbers] = (set(), set())
         self.state.frames[self._numbers] = {}
         return self._numbers
 
@@ -303,14 +303,14 @@ class BaseWalk(ast.NodeVisitor):
             current = self.parents.get(current)
         if name in self.roots:
             return HostRef(name)
-        return BuiltinFunction(name) if name in PYTHON else UNKNOWN
+        return BuiltinFunction(name) if name in KNOWN_BUILTINS else UNKNOWN
 
     def assign(self, name: str, value: Value) -> None:
         """Bind a name in the frame that it belongs to."""
         frame = self.frame
         while frame in self.transparent:
             frame = self.parents[frame]
-        outer, enclosing = self.own[frame]
+        outer, enclosing = self.declared[frame]
         if name in outer:
             frame = MODULE
         elif name in enclosing:
@@ -320,7 +320,7 @@ class BaseWalk(ast.NodeVisitor):
         self.state.frames.setdefault(frame, {})[name] = value
 
     def new_container(self, content: Content) -> Container:
-        """Make a list, dict or set."""
+        """Create and return a list, dict or set."""
         self._numbers += 1
         self.state.heap[self._numbers] = content
         return Container(self._numbers)
@@ -356,7 +356,7 @@ class BaseWalk(ast.NodeVisitor):
         return UNKNOWN if isinstance(value, UnknownType) else bool(value)
 
 
-PYTHON = frozenset(
+KNOWN_BUILTINS = frozenset(
     "abs all any bool dict enumerate float getattr int isinstance len list max min print range repr reversed round "
     "set sorted str sum tuple type zip map filter iter next".split()
 )

@@ -40,15 +40,15 @@ from planbook.sandbox.types import Fault, FaultKind
 
 _LOCK = threading.Lock()
 _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
-_OPENS_SCOPE = ("def", "lambda", "class", "for")
+_SCOPE_WORDS = ("def", "lambda", "class", "for")
 """Words that every function, class and comprehension contains."""
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
 MAX_FIELDS = 10_000
-"""Braces of a source with f-strings: up to Python 3.11 each field goes through a parser of its own."""
+"""Maximum number of braces in a source with f-strings: up to Python 3.11 each field is parsed separately."""
 MAX_SHOWN = 300
-"""Characters of a line that a fault shows."""
+"""Maximum characters of a line that a fault shows."""
 MAX_LOOKUPS = 4_000_000
-"""Words of a source times its scopes: CPython copies the names of enclosing functions for every scope inside.
+"""Maximum words of a source times its scopes: CPython copies the names of enclosing functions for every scope inside.
 No file below 100,000 characters of the standard library, numpy or sympy has half as many."""
 
 
@@ -60,8 +60,8 @@ def _locked() -> Iterator[None]:
 
 
 def parse_source(source: str, name: str = "<plan>") -> ast.Module:
-    """Parse a source. Raises what ``ast.parse`` raises, and SyntaxError for one that would take long."""
-    if len(set(_WORD.findall(source))) * sum(map(source.count, _OPENS_SCOPE)) > MAX_LOOKUPS:
+    """Return the tree of a source. Raises what ``ast.parse`` raises, and SyntaxError for one that would take long."""
+    if len(set(_WORD.findall(source))) * sum(map(source.count, _SCOPE_WORDS)) > MAX_LOOKUPS:
         raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
     if source.count("{") > MAX_FIELDS and _F_STRING.search(source):
         raise SyntaxError("too many fields of f-strings in one piece of code", (name, 1, 1, None))
@@ -72,7 +72,7 @@ def parse_source(source: str, name: str = "<plan>") -> ast.Module:
 def compile_tree(
     tree: ast.Module | ast.Expression, name: str, mode: Literal["exec", "eval"] = "exec", flags: int = 0
 ) -> CodeType:
-    """Compile a tree. Raises what ``compile`` raises."""
+    """Return the code of a tree. Raises what ``compile`` raises."""
     with _locked():
         code: CodeType = compile(tree, name, mode, flags, dont_inherit=True)
         return code
@@ -143,7 +143,7 @@ def find_problems(
 def compile_cell(
     source: str, name: str, context: CompileContext = NO_CONTEXT, *, is_part: bool = False, guarded: bool = True
 ) -> CompiledCell:
-    """Compile under the policy, or without it if not ``guarded``. Raises PolicyRefused.
+    """Return a cell compiled under the policy, or without it if not ``guarded``. Raises PolicyRefused.
 
     ``name`` is the file name in tracebacks. In a part of a cell, built-ins that plans lack are not refused, since
     another part may define the name.
@@ -270,11 +270,11 @@ def _split(tree: ast.Module, name: str, context: CompileContext) -> CompiledCell
 # Compiled code for workers.
 
 MAX_CACHED = 16 << 20
-"""Characters of sources and bytes of compiled code that are cached."""
+"""Maximum characters of sources and bytes of compiled code that are cached."""
 MAX_CODE = 1 << 20
-"""Bytes of compiled code. Python folds constants: ``"ab" * 2000`` a thousand times is 4 MB."""
+"""Maximum bytes of compiled code. Python folds constants: ``"ab" * 2000`` a thousand times is 4 MB."""
 MAX_TEXT = 300
-"""Characters of a fault's message."""
+"""Maximum characters of a fault's message."""
 
 
 class CompileRequest(NamedTuple):
@@ -295,8 +295,8 @@ class Compiled(NamedTuple):
     faults: tuple[Fault, ...] = ()
 
 
-def compiled(request: CompileRequest) -> Compiled:
-    """Compile a cell. Never raises."""
+def compile_request(request: CompileRequest) -> Compiled:
+    """Return a compiled cell, or its faults. Never raises."""
     source, file, guarded, is_part, context = request
     try:
         cell = compile_cell(source, file, context, is_part=is_part, guarded=guarded)
@@ -310,8 +310,8 @@ def compiled(request: CompileRequest) -> Compiled:
     return Compiled(b64encode(code).decode(), cell.context)
 
 
-precompile = cached_up_to(MAX_CACHED)(compiled)
-"""``compiled``, cached: the same procedure runs in thousands of sessions."""
+precompile = cached_up_to(MAX_CACHED)(compile_request)
+"""``compile_request``, cached: the same procedure runs in thousands of sessions."""
 
 
 def faults_of(source: str, problems: Sequence[Fault]) -> tuple[Fault, ...]:

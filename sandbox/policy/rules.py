@@ -10,19 +10,19 @@ from functools import lru_cache
 # What is refused.
 
 MAX_SOURCE = 100_000
-"""Characters of one cell."""
+"""Maximum characters of one cell."""
 MAX_NODES = 60_000
-"""Nodes of one cell's syntax tree."""
+"""Maximum number of nodes of one cell's syntax tree."""
 MAX_DEPTH = 120
-"""Levels of nesting of one cell's syntax tree."""
+"""Maximum nesting of one cell's syntax tree."""
 MAX_KEYWORDS = 1_000
-"""Keywords of one call, class or pattern."""
+"""Maximum number of keywords of one call, class or pattern."""
 MAX_COPIES = 4 * MAX_NODES
-"""Nodes of one cell as CPython compiles them: ``finally`` blocks are compiled several times."""
+"""Maximum number of nodes of one cell as CPython compiles them: ``finally`` blocks are compiled several times."""
 MAX_TEXTS = 500
-"""Multiplications of texts in one cell. CPython may compute each while it compiles."""
+"""Maximum number of multiplications of texts in one cell. CPython may compute each while it compiles."""
 
-_INSIDES = (
+_INTERNAL_TYPES = (
     types.FrameType,
     types.CodeType,
     types.GeneratorType,
@@ -34,7 +34,7 @@ _PREFIXES = ("f_", "co_", "_co_", "gi_", "cr_", "ag_", "tb_")
 REFUSED_ATTRIBUTES = frozenset(
     """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__ __spec__
     f_generator""".split()
-) | {name for kind in _INSIDES for name in dir(kind) if name.startswith(_PREFIXES)}
+) | {name for kind in _INTERNAL_TYPES for name in dir(kind) if name.startswith(_PREFIXES)}
 """Attributes that no plan may read, set or define: they lead to code that was not checked."""
 REFUSED_BUILTINS = frozenset(
     """eval exec compile open input breakpoint help exit quit aiter anext copyright credits license""".split()
@@ -101,7 +101,7 @@ ATTRIBUTE_HINTS = {
     "__build_class__": "write a class statement",
 }
 """Hints for attributes and variables."""
-INSIDE_HINTS = {"f_": _FRAMES, "tb_": _FRAMES, "gi_": _FRAMES, "cr_": _FRAMES, "ag_": _FRAMES, "co_": _FUNCTIONS}
+INTERNAL_HINTS = {"f_": _FRAMES, "tb_": _FRAMES, "gi_": _FRAMES, "cr_": _FRAMES, "ag_": _FRAMES, "co_": _FUNCTIONS}
 """Hints for attributes of frames, tracebacks, generators and code, by prefix."""
 ATTRIBUTE_HINT = "use the object's ordinary attributes and methods"
 
@@ -185,14 +185,14 @@ SYNTAX_HINTS = (
     ("unindent does not match", "indent every line of a block alike, by four spaces"),
     ("unexpected indent", "lines of one block start in the same column; begin the code in column 0"),
     ("inconsistent use of tabs", "indent with four spaces everywhere"),
-    ("outside function", "a plan is no function: let it run to its end, or put the lines into a def and call it"),
+    ("outside function", "a plan is not a function: let it run to its end, or put the lines into a def and call it"),
     ("outside loop", _IN_LOOPS),
     ("not properly in loop", _IN_LOOPS),
     ("Maybe you meant '=='", "compare with ==, assign with ="),
     ("in one piece of code", "write it as shorter, simpler steps"),
     ("from __future__ imports", "move it above everything else, or leave it out"),
 )
-"""Hints for a part of Python's own message. The first that fits counts."""
+"""Hints by a part of Python's message. The first match counts."""
 
 STATEMENT_HINTS = {
     "AsyncFunctionDef": ("`async def`", _THREAD),
@@ -200,13 +200,13 @@ STATEMENT_HINTS = {
     "AsyncWith": ("`async with`", _THREAD),
     "Await": ("`await`", _THREAD),
 }
-"""Kind of a refused node to its name in messages, and a hint."""
+"""Maps the kind of a refused node to its name in messages and a hint."""
 
 
 # Rules over names.
 
 SYNTAX = "syntax"
-"""Refused by CPython's own parser or compiler."""
+"""Refused by CPython's parser or compiler."""
 TOO_LARGE = "too-large"
 NAME = "forbidden-name"
 ATTRIBUTE = "forbidden-attribute"
@@ -220,13 +220,13 @@ def last_name(node: ast.expr | None) -> str | None:
 
 
 def attribute_hint(name: str) -> str:
-    """Return a hint about what to use instead of the attribute."""
-    inside = next((hint for start, hint in INSIDE_HINTS.items() if name.startswith(start)), ATTRIBUTE_HINT)
+    """Return a hint for an alternative to the attribute."""
+    inside = next((hint for start, hint in INTERNAL_HINTS.items() if name.startswith(start)), ATTRIBUTE_HINT)
     return ATTRIBUTE_HINTS.get(name, inside)
 
 
 def syntax_hint(message: str) -> str:
-    """Return a hint for a message of Python's own parser or compiler, or ""."""
+    """Return a hint for a message of Python's parser or compiler, or "" if there is none."""
     return next((hint for part, hint in SYNTAX_HINTS if part in message), "")
 
 

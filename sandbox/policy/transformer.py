@@ -73,16 +73,16 @@ class BasePolicy(RestrictingNodeTransformer):
         self.missing: list[ast.Name] = []
         """Uses of built-ins that plans do not have."""
         self.modules: dict[str, str] = {}
-        """Variable to the module that it was imported as."""
+        """Maps a variable to its module."""
         self.members: list[ast.Attribute] = []
         """Attributes of plain variables, which may be modules."""
         self._caught = 0
         """Number of enclosing blocks that catch a failing import, or never run."""
 
-    def refuse(self, node: ast.AST, name: str, message: str, hint: str) -> None:
+    def refuse(self, node: ast.AST, fault_type: str, message: str, hint: str) -> None:
         """Record a problem. Raises EnoughProblems."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        self.problems.append(Fault(FaultKind.CHECK, name, message, line, column, hint=hint))
+        self.problems.append(Fault(FaultKind.CHECK, fault_type, message, line, column, hint=hint))
         if len(self.problems) == MAX_PROBLEMS:
             raise EnoughProblems
 
@@ -147,11 +147,11 @@ class BasePolicy(RestrictingNodeTransformer):
 
 # Imports.
 
-MAY_BE_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+IMPORT_CATCHERS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 """An except clause for one of these catches a failing import."""
 
-MOST_SHOWN = 60
-"""Names of a module that a hint lists."""
+MAX_SHOWN_NAMES = 60
+"""Maximum number of a module's names that a hint lists."""
 _KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(MODULES))}"
 
 
@@ -220,7 +220,7 @@ class ImportPolicy(BasePolicy):
                 self._check_member(node, self.modules[variable], node.attr)
 
     def _is_listed(self, module: str) -> bool:
-        """Return whether the names of the module are known. No other module is imported here."""
+        """Return whether the names of the module are known. Only these are imported for checking."""
         return module in MODULES or module in self.more_modules
 
     def _may_import(self, module: str) -> bool:
@@ -240,14 +240,14 @@ class ImportPolicy(BasePolicy):
             return
         exported = public(module)
         hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, exported)
-        hint = hint or f"{module} has: {', '.join(exported[:MOST_SHOWN])}"
+        hint = hint or f"{module} has: {', '.join(exported[:MAX_SHOWN_NAMES])}"
         self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
 
 
 def _catches_import(kinds: ast.expr | None) -> bool:
     """Return whether an except clause catches a failing import; it may be bare."""
     clauses = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
-    return kinds is None or any(last_name(kind) in MAY_BE_MISSING for kind in clauses)
+    return kinds is None or any(last_name(kind) in IMPORT_CATCHERS for kind in clauses)
 
 
 # The whole language.

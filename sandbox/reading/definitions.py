@@ -22,9 +22,9 @@ _TEXT = re.compile(
 """A string or a comment. Each may contain text that looks like the other."""
 _BUILTINS = frozenset(dir(builtins))
 _MAX_CACHED = 4 << 20
-"""Characters of cells whose names are cached."""
+"""Maximum characters of cells whose names are cached."""
 MAX_PARTS = 500
-"""Top-level definitions, imports and constants of one code: each may need all others."""
+"""Maximum number of top-level definitions, imports and constants in one source: each may need all others."""
 ANY_NAME = "*"
 """Stands for names that cannot be listed."""
 
@@ -118,7 +118,7 @@ def carryable(code: str) -> frozenset[str]:
 
 
 def carry(code: str, names: Iterable[str]) -> str:
-    """Return code with the definitions of these names and everything they need, except ``missing`` names.
+    """Return code that defines these names and everything they need, except ``missing`` names.
 
     Raises LookupError for a name that is not ``carryable``.
     """

@@ -22,8 +22,8 @@ _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
 _MAY_CONTINUE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
 """Statements that a later ``else`` or ``except`` may continue."""
 _MAX_FAILED = 400_000
-"""Characters that may be parsed without success, counting repeated parses. After that, code is parsed again only once
-it has grown by half: a broken plan would be parsed again at every line."""
+"""Maximum characters parsed without success, counting repeated parses. After that, code is parsed again only once
+it has grown by half: a broken plan would otherwise be parsed again at every line."""
 DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 
@@ -112,7 +112,7 @@ def _is_docstring(statement: Statement) -> bool:
 
 
 def _group_by_line(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
-    """Group statements that share a line."""
+    """Return the statements grouped by line."""
     groups: list[list[ast.stmt]] = []
     for statement in body:
         if groups and groups[-1][-1].end_lineno == statement.lineno:
@@ -174,7 +174,7 @@ class GrowingReply:
         self._closing: re.Pattern[str] | None = None
         self._indent = ""
         self._margin: str | None = None
-        self._opened: int | None = None
+        self._opening_line: int | None = None
         self._blank: list[str] = []
         """Lines of the block before its margin is known."""
         self._done = False
@@ -188,12 +188,12 @@ class GrowingReply:
     @property
     def before(self) -> str:
         """The prose before the code."""
-        return self._text[: self._ends[self._opened - 1]].strip() if self._opened else ""
+        return self._text[: self._ends[self._opening_line - 1]].strip() if self._opening_line else ""
 
     def chars_to(self, code_line: int) -> int:
         """Return the number of characters of the reply up to the end of a line of ``code``."""
-        assert self._opened is not None, "no line of code has arrived yet"
-        return self._ends[self._opened + code_line]
+        assert self._opening_line is not None, "no line of code has arrived yet"
+        return self._ends[self._opening_line + code_line]
 
     def add(self, piece: str) -> Iterator[StatementBatch]:
         """Add the next piece of the reply, and yield the statements that it makes certain."""
@@ -214,7 +214,7 @@ class GrowingReply:
         self._searched = max(self._begin, len(self._text) - 1)
 
     def _read_line(self, line: str) -> list[Statement]:
-        if self._opened is not None:
+        if self._opening_line is not None:
             return self._read_code_line(line)
         if self._closing is None:
             self._look_for_block(line)
@@ -233,7 +233,7 @@ class GrowingReply:
         if self._blocks > MAX_BLOCKS:
             self._done = True
         elif language_of(info) in PYTHON:
-            self._opened = len(self._ends) - 1
+            self._opening_line = len(self._ends) - 1
 
     def _read_code_line(self, line: str) -> list[Statement]:
         assert self._closing is not None

@@ -14,18 +14,18 @@ from planbook.sandbox.reading.syntax import compile_error, parse, parse_only
 from planbook.sandbox.reading.unfenced import ProseScanner, find_code
 from planbook.sandbox.types import Fault, FaultKind
 
-# Fenced blocks, as Markdown defines them and as models write them.
+# FencedBlock blocks, as Markdown defines them and as models write them.
 
 OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
 """A line that opens a block: its indentation, its fence, and the info string."""
 PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
 MAX_BLOCKS = 200
 _LATER_CLOSINGS = 20
-"""Further fence lines that are tried as the end of a block, since it may contain a fence inside a string."""
+"""Maximum number of further fence lines tried as the end of a block, since a string in it may contain a fence."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fenced:
+class FencedBlock:
     """One block: its language in lower case, its code, and the lines (from 0) of its opening and closing fence."""
 
     language: str
@@ -35,9 +35,9 @@ class Fenced:
     closed: bool
 
 
-def fenced_blocks(lines: list[str]) -> list[Fenced]:
+def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
     """Return the blocks in order, at most MAX_BLOCKS. The last one may be unclosed; it ends with the text then."""
-    blocks: list[Fenced] = []
+    blocks: list[FencedBlock] = []
     outside, number = ProseScanner(), 0
     while number < len(lines) and len(blocks) < MAX_BLOCKS:
         opening = OPENING.match(lines[number])
@@ -53,8 +53,8 @@ def fenced_blocks(lines: list[str]) -> list[Fenced]:
 
 def language_of(info: str) -> str:
     """Return the language of an info string, in lower case; empty if there is none."""
-    named = re.sub(r"[{}.,:]", " ", info).split()[:1]
-    return named[0].lower() if named else ""
+    words = re.sub(r"[{}.,:]", " ", info).split()
+    return words[0].lower() if words else ""
 
 
 def closing_of(fence: str) -> re.Pattern[str]:
@@ -67,21 +67,20 @@ def margin_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _block(lines: list[str], opening: int, indent: str, fence: str, info: str) -> Fenced:
+def _block(lines: list[str], opening: int, indent: str, fence: str, info: str) -> FencedBlock:
     """Return the block that opens at a line.
 
     It ends at the first line that closes the fence, unless its code parses only up to a later one, since the fences in
     between are inside a string.
     """
-    named = language_of(info)
-    closings = _closings(lines, opening, fence, stop_at_opening=named not in PYTHON)
+    language = language_of(info)
+    closings = _closings(lines, opening, fence, stop_at_opening=language not in PYTHON)
     for closing in closings:
         code = _dedent(indent, lines[opening + 1 : closing])
         if isinstance(parse_only(code), ast.Module):
-            return Fenced(named, code, opening, closing, closed=True)
-    if closings:
-        return Fenced(named, _dedent(indent, lines[opening + 1 : closings[0]]), opening, closings[0], closed=True)
-    return Fenced(named, _dedent(indent, lines[opening + 1 :]), opening, len(lines), closed=False)
+            return FencedBlock(language, code, opening, closing, closed=True)
+    end = closings[0] if closings else len(lines)
+    return FencedBlock(language, _dedent(indent, lines[opening + 1 : end]), opening, end, closed=bool(closings))
 
 
 def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bool) -> list[int]:
@@ -104,7 +103,7 @@ def _opens_python(line: str) -> bool:
 
 
 def _dedent(indent: str, lines: list[str]) -> str:
-    """Remove the indentation of the fence, and that of the first line, from all lines."""
+    """Return the lines without the indentation of the fence, and that of the first line."""
     lines = [line.removeprefix(indent) if indent else line for line in lines]
     first = next((line for line in lines if line.strip()), "")
     margin = margin_of(first)
@@ -144,12 +143,12 @@ class ReadReply:
 
     def reply_line(self, code_line: int) -> int:
         """Return the line of the reply for a line of ``code``; both count from 1."""
-        begun = [block for block in self.blocks if block.code_line is not None and block.code_line <= code_line]
-        return begun[-1].line + code_line - (begun[-1].code_line or 1) if begun else code_line
+        started = [block for block in self.blocks if block.code_line is not None and block.code_line <= code_line]
+        return started[-1].line + code_line - (started[-1].code_line or 1) if started else code_line
 
 
 def read_reply(text: str) -> ReadReply:
-    """Find the plan in a model's reply. Never raises; an unusable reply has a ``problem`` that the model can act on.
+    """Return the plan in a model's reply. Never raises; an unusable reply has a ``problem`` that the model can act on.
 
     Line ends become newlines, and common indentation is removed; the code is otherwise unchanged.
 
@@ -165,7 +164,7 @@ def read_reply(text: str) -> ReadReply:
     return _from_bare_text(lines)
 
 
-def _plan_blocks(blocks: list[Fenced]) -> list[Fenced]:
+def _plan_blocks(blocks: list[FencedBlock]) -> list[FencedBlock]:
     """Return the blocks marked as Python, else the unmarked ones that parse, else the last unmarked one."""
     if marked := [block for block in blocks if block.language in PYTHON]:
         return marked
@@ -174,9 +173,9 @@ def _plan_blocks(blocks: list[Fenced]) -> list[Fenced]:
     return parsed or unmarked[-1:]
 
 
-def _from_fences(lines: list[str], fenced: list[Fenced]) -> ReadReply:
+def _from_fences(lines: list[str], fenced: list[FencedBlock]) -> ReadReply:
     names = [_names(block.code) for block in fenced] if len(fenced) > 1 else [set()]
-    kept = [not any(own & later for later in names[number + 1 :]) for number, own in enumerate(names)]
+    kept = [not any(defined & later for later in names[number + 1 :]) for number, defined in enumerate(names)]
     blocks: list[CodeBlock] = []
     code_line = 1
     for source, keep in zip(fenced, kept, strict=True):

@@ -100,7 +100,7 @@ class Scopes:
         return None, deferred
 
     @cached_property
-    def inside(self) -> frozenset[str]:
+    def local_names(self) -> frozenset[str]:
         """Names that functions, classes and comprehensions bind, if they also read any."""
         scopes = {id(use.scope): use.scope for use in self.uses if use.scope.parent}
         return frozenset(name for scope in scopes.values() for name in scope.bindings)
@@ -114,7 +114,7 @@ class Scopes:
 
 
 def scopes_of(tree: ast.AST) -> Scopes:
-    """Walk a module, a statement or an expression. Raises RecursionError if it is nested too deeply."""
+    """Return the scopes of a module, a statement or an expression. Raises RecursionError if it is nested too deeply."""
     walker = _Walker()
     walker.visit(tree)
     return walker.result
@@ -156,7 +156,7 @@ class _Walker(ast.NodeVisitor):
         self.open_blocks = outer
 
     @contextmanager
-    def inside(self, kind: ScopeKind, *, deferred: bool) -> Iterator[NameScope]:
+    def nested_scope(self, kind: ScopeKind, *, deferred: bool) -> Iterator[NameScope]:
         outer = self.scope, self.loops, self.loops_around, self.guard
         self.scope = NameScope(kind, self.scope, deferred)
         if deferred:
@@ -262,7 +262,7 @@ class _Walker(ast.NodeVisitor):
         self.visit_annotation(node.returns)
         self.type_parameters(node)
         self.bind(node.name, node)
-        with self.inside(ScopeKind.FUNCTION, deferred=True):
+        with self.nested_scope(ScopeKind.FUNCTION, deferred=True):
             self.parameters(node.args)
             self.block(node.body)
 
@@ -270,7 +270,7 @@ class _Walker(ast.NodeVisitor):
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self.all([*node.args.defaults, *node.args.kw_defaults])
-        with self.inside(ScopeKind.FUNCTION, deferred=True):
+        with self.nested_scope(ScopeKind.FUNCTION, deferred=True):
             self.parameters(node.args)
             self.visit(node.body)
 
@@ -279,13 +279,13 @@ class _Walker(ast.NodeVisitor):
         self.type_parameters(node)
         self.all(node.bases)
         self.all(keyword.value for keyword in node.keywords)
-        with self.inside(ScopeKind.CLASS, deferred=False):
+        with self.nested_scope(ScopeKind.CLASS, deferred=False):
             self.block(node.body)
         self.bind(node.name, node)
 
     def visit_TypeAlias(self, node: Any) -> None:
         self.bind(node.name.id, node)
-        with self.inside(ScopeKind.FUNCTION, deferred=True):
+        with self.nested_scope(ScopeKind.FUNCTION, deferred=True):
             self.type_parameters(node)
             self.visit(node.value)
 
@@ -301,7 +301,7 @@ class _Walker(ast.NodeVisitor):
 
     def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         self.visit(node.generators[0].iter)
-        with self.inside(ScopeKind.COMPREHENSION, deferred=isinstance(node, ast.GeneratorExp)):
+        with self.nested_scope(ScopeKind.COMPREHENSION, deferred=isinstance(node, ast.GeneratorExp)):
             for number, generator in enumerate(node.generators):
                 if number:
                     self.visit(generator.iter)

@@ -12,10 +12,10 @@ from planbook.sandbox.types import Fault, FaultKind
 
 FILENAME = "<plan>"
 MAX_LINES = 5_000
-"""Lines and semicolons. CPython's compiler takes seconds for tens of thousands of statements."""
+"""Maximum number of lines and semicolons. CPython's compiler takes seconds for tens of thousands of statements."""
 
 MAX_EXPLAINED = 4_000
-"""Characters that tree-sitter reads to explain an error."""
+"""Maximum characters that tree-sitter reads to explain an error."""
 LANGUAGE = Language(tree_sitter_python.language())
 
 _HINTS_BY_CHARACTER = {
@@ -45,7 +45,7 @@ def parse(code: str) -> ast.Module | Fault:
 
 
 def parse_only(code: str) -> ast.Module | str:
-    """Return the syntax tree, or CPython's own message. Never raises."""
+    """Return the syntax tree, or CPython's message. Never raises."""
     if too_long := _too_long(code):
         return too_long
     try:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from planbook.sandbox.reading.syntax import parse_only
 
 _MAX_PARSED = 200_000
-"""Characters of one text that are parsed, counting repeated parses. The rest is treated as prose."""
+"""Maximum characters of one text that are parsed, counting repeated parses. The rest is treated as prose."""
 _MIN_COST = 100
 """Minimum number of characters that one parse counts for."""
 _MAX_EXAMINED = 300
-"""Characters of a line that are examined: half at its beginning, half at its end."""
+"""Maximum characters of a line that are examined: half at its beginning, half at its end."""
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 """Invisible characters, which Python refuses in a name."""
 _TRIPLE = re.compile(r"\"\"\"|'''")
@@ -36,7 +36,7 @@ _ACTS = (
 def find_code(lines: list[str]) -> range | None:
     """Return the longest run of lines, counted from 0, that parses and does something; None if there is none.
 
-    If lines outside the run look like code, too, the span covers them all: half of a plan must not run when the other
+    If lines outside the run look like code, too, the range covers them all: half of a plan must not run when the other
     half has an error.
     """
     runs = _runs(lines)
@@ -67,7 +67,7 @@ class ProseScanner:
         self._ends_in_string = self._unsure = False
 
     def ends_in_string(self) -> bool:
-        """Return whether the text ends inside a triple-quoted string, or this took too long to find out."""
+        """Return whether the text ends inside a triple-quoted string, or True if finding out took too long."""
         if self._unsure:
             self._ends_in_string, self._unsure = self._begins_string(), False
         return self._ends_in_string

@@ -1,6 +1,6 @@
 """Replace what differs between runs: time, random numbers, the process id, threads.
 
-These are not guards: a plan that finds the machine's own clock only harms its own replay.
+These are not guards: a plan that finds the machine's clock only harms its replay.
 """
 
 import _random
@@ -86,7 +86,7 @@ def replace_time() -> None:
 
 
 def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
-    """Rename the function, so that messages use the name that the plan uses."""
+    """Return the function, renamed so that messages use the name that the plan uses."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     return function

@@ -1,7 +1,7 @@
 """The namespace of plans: Python's built-ins without what is refused, and the modules that they may import.
 
 The guards refuse at run time the names that the policy refuses in source. They do not contain a hostile plan; the
-process does.
+sandboxed process does.
 """
 
 import builtins
@@ -51,27 +51,27 @@ PlanModule.__module__ = "builtins"
 
 
 class HostFinder:
-    """Imports modules that the host sends as source, for plans and for the library's own code."""
+    """Imports modules that the host sends as source, for plans and for the library's code."""
 
     def __init__(self) -> None:
         self.ask: Ask = lambda name: None
-        self._found: dict[str, tuple[str, bool]] = {}
+        self._sources: dict[str, tuple[str, bool]] = {}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        """Request a module from the host."""
+        """Return the spec of a module that the host sends, or None."""
         source = self.ask(name)
         if source is None:
             return None
-        self._found[name] = source
+        self._sources[name] = source
         loader: Any = self
         return importlib.machinery.ModuleSpec(name, loader, origin=f"<{name}>", is_package=source[1])
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """Use Python's default."""
+        """Return None, so that Python creates the module."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Run the source of a module."""
-        source, _ = self._found.pop(module.__name__)
+        source, _ = self._sources.pop(module.__name__)
         exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))
         if module.__name__ in MODULES:
             _make_plan_module(module)
@@ -103,13 +103,13 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
 _ALLOWED: set[str] = set()
 """Modules beyond the standard library that plans may import, with their submodules."""
 _WRITABLE = {"warnings"}
-"""Modules whose attributes the library's own code sets."""
+"""Modules whose attributes the library's code sets."""
 _MACHINE_MODULES = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
 """Modules written in C with which the tests attack the kernel."""
 
 
 def close_imports(*, confined: bool) -> None:
-    """Import further modules from the host and, if the worker is confined, not from files, which it cannot read."""
+    """Import further modules from the host and, unless confined, from files."""
     sys.meta_path.insert(1, FINDER)
     if confined:
         del sys.meta_path[2:]
@@ -148,7 +148,7 @@ class Output(io.TextIOBase):
         return True
 
     def write(self, text: str, /) -> int:
-        """Send the text to the host at once."""
+        """Send the text to the host at once, and return its length."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         self._write(text)
@@ -174,14 +174,14 @@ def importer() -> Callable[..., object]:
 
 
 _INTERNAL = frozenset({"__future__", "_strptime"})
-"""Imported by a statement without effect, or by C code that a plan calls."""
+"""Imported by ``from __future__``, which has no effect, or by C code that a plan calls."""
 
 
 # Built-ins.
 
 MAIN = "__main__"
 _KEPT = frozenset({"__build_class__", "__debug__", "__import__"})
-"""Special built-in names that running code needs."""
+"""Special built-in names that remain, since running code needs them."""
 
 
 class RefusedAttribute(AttributeError):
@@ -223,19 +223,19 @@ def _delattr(target: Any, name: str, /) -> None:
 
 
 def _formatter(method: Any) -> Any:
-    """Wrap ``format`` or ``format_map`` so that it checks the template, if the method belongs to strings."""
+    """Return ``format`` or ``format_map``, wrapped to check the template if the method belongs to strings."""
     if method is str.format or method is str.format_map:
-        return lambda template, *args, **kwargs: method(_template(template), *args, **kwargs)
+        return lambda template, *args, **kwargs: method(_check_template(template), *args, **kwargs)
     if isinstance(method, types.BuiltinMethodType) and isinstance(method.__self__, str):
-        _template(method.__self__)
+        _check_template(method.__self__)
     return method
 
 
-def _template(template: Any) -> Any:
+def _check_template(template: Any) -> Any:
     """Return the template. Raises RefusedAttribute if it reads a refused attribute."""
     try:
         name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
-    except ValueError:  # Python's own format will say so
+    except ValueError:  # Python's format will say so
         name = None
     return template if name is None else _check_attribute(name)
 
@@ -283,14 +283,14 @@ def guard_library() -> None:
 def _check_data(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def checked(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        _template(self.data)
+        _check_template(self.data)
         return method(self, *args, **kwargs)
 
     return checked
 
 
 def namespace(*, guarded: bool) -> dict[str, Any]:
-    """Return the namespace of a session, the one of ``__main__``. Without guards it has all built-ins."""
+    """Create a new ``__main__`` and return its namespace. Without guards it has all built-ins."""
     main = types.ModuleType(MAIN)
     sys.modules[MAIN] = main
     names = vars(main)

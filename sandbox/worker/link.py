@@ -19,7 +19,7 @@ Call = Callable[[tuple[object, ...], dict[str, object]], object]
 
 
 class _Unique:
-    """An object that copies to itself, as Python's functions do."""
+    """An object whose copies are the object itself, as with Python's functions."""
 
     __slots__ = ()
 
@@ -47,7 +47,7 @@ class HostFunction(_Unique):
         object.__setattr__(self, "_call_", call)
 
     def __call__(self, /, *args: object, **kwargs: object) -> object:
-        """Ask the host."""
+        """Have the host call the function, and return its result."""
         return self._call_(args, kwargs)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -125,7 +125,7 @@ PlanRecord.__name__ = PlanRecord.__qualname__ = "Record"
 
 
 def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> None:
-    """Set attributes, given by dotted name."""
+    """Set the changed attributes, given by dotted name, on the objects."""
     for dotted, value in changed.items():
         name, _, attribute = dotted.partition(".")
         vars(objects[name])[attribute] = value
@@ -159,7 +159,7 @@ class Link:
         return decode(self._read(size).decode())  # type: ignore[no-any-return]
 
     def _read(self, size: int) -> bytes:
-        """Read this many bytes into one object, however they arrive: addresses in memory depend on it."""
+        """Return this many bytes as one object, however they arrive: addresses in memory depend on it."""
         read = b""
         try:
             while len(read) < size:
@@ -191,7 +191,7 @@ class Link:
         self._file = file
 
     def write(self, text: str) -> None:
-        """Print. The text is sent at once, so that it is kept however the cell ends."""
+        """Send printed text to the host at once, so that it is kept however the cell ends."""
         if self._file is None:
             return
         for start in range(0, len(text), MAX_STRING):
@@ -203,7 +203,7 @@ class Link:
             self.send(payload)
 
     def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """Have the host call a function. Raises what it raised, or TypeError or ValueError for bad arguments."""
+        """Return the result of a host function. Raises what it raised, or TypeError or ValueError for bad arguments."""
         line = self._line()
         if kwargs or not SCALARS.issuperset(map(type, args)):
             return self._ask(_call_message(line, name, parameters, args, kwargs))
@@ -214,7 +214,7 @@ class Link:
         return self._ask(payload)
 
     def _line(self) -> int | None:
-        """Return the innermost line of the running cell's own source that led to this call."""
+        """Return the innermost line of the running cell's source that led to this call."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename != self._file:
             frame = frame.f_back
@@ -225,7 +225,7 @@ class Link:
         self._ask(encode(["sleep", seconds]).encode())
 
     def source(self, module: str) -> tuple[str, bool] | None:
-        """Request the source of a module from the host, and whether it is a package; None if it does not send it."""
+        """Return the source of a module, requested from the host, and whether it is a package; None if not sent."""
         if self._file is None or len(module) > MAX_MODULE:
             return None
         source: Any = self._ask(encode(["import", module]).encode())
@@ -251,7 +251,7 @@ class Link:
         return value
 
     def _receive_answer(self) -> object:
-        """Receive the host's answer. If it cannot be read, the worker ends, since the call may have been made."""
+        """Return the host's answer. If it cannot be read, the worker ends, since the call may have been made."""
         try:
             kind, *answer, changed, clock = self.receive()
             self.update(changed, clock)

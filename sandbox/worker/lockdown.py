@@ -1,4 +1,4 @@
-"""The kernel's restrictions of the zygote and its workers.
+"""The kernel's restrictions on the zygote and its workers.
 
 Each step of the tables raises OSError if the kernel or the container does not grant it; the host decides what may be
 missing. The zygote takes the inherited steps once, each worker the rest. The last step is the seccomp filter. Its table
@@ -40,7 +40,7 @@ ALLOWED = {
     "exit_group": (231, 94),
 }
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""Machine: column in the tables above, AUDIT_ARCH number."""
+"""Maps a machine to its column in ``ALLOWED`` and ``UNLESS``, and its AUDIT_ARCH number."""
 
 PROT_EXEC = 4
 MSG_DONTWAIT, MSG_WAITALL, MSG_NOSIGNAL = 0x40, 0x100, 0x4000
@@ -51,7 +51,7 @@ PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 LOAD, JUMP_EQUAL, JUMP_GREATER, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT, THIRD_ARGUMENT, FOURTH_ARGUMENT = 0, 4, 16, 32, 40
 """Offsets in struct seccomp_data; for arguments, of the lower half."""
-#              name: number on x86_64, on aarch64; denied where this argument compares so with this constant
+#              name: number on x86_64, on aarch64; argument, comparison, constant; denied if true
 UNLESS = {
     "mmap": (9, 222, THIRD_ARGUMENT, JUMP_ANY_BIT, PROT_EXEC),
     "mprotect": (10, 226, THIRD_ARGUMENT, JUMP_ANY_BIT, PROT_EXEC),
@@ -127,7 +127,7 @@ SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 444, 446
 """The same numbers on every machine."""
 LANDLOCK_VERSION = 1
 LANDLOCK_FILES = {1: 13, 2: 14, 3: 15, 4: 15}
-"""ABI to the kinds of file access that it knows; from 5 on 16."""
+"""Number of file access rights by ABI; 16 from 5 on."""
 CAPABILITY_VERSION_3 = 0x20080522
 SIGKILL = 9
 NONE = (0, 0)
@@ -163,7 +163,7 @@ def _capabilities() -> int:
         return next(int(line.split()[1], 16) for line in status if line.startswith(b"CapEff:"))
 
 
-def no_files() -> None:
+def no_file_writes() -> None:
     """Allow no core dumps and no writes to files."""
     resource.setrlimit(resource.RLIMIT_CORE, NONE)
     resource.setrlimit(resource.RLIMIT_FSIZE, NONE)
@@ -175,7 +175,7 @@ def no_new_privs() -> None:
 
 
 def no_capabilities() -> None:
-    """Drop every capability, also as root."""
+    """Drop every capability, even for root."""
     header = ctypes.create_string_buffer(struct.pack("Ii", CAPABILITY_VERSION_3, 0))
     _check(LIBC.capset(header, ctypes.create_string_buffer(24)))
 
@@ -206,7 +206,7 @@ _NAMESPACES: Mapping[str, Callable[[], None]] = {
     "pid namespace": partial(_unshare, CLONE_NEWPID),
 }
 INHERITED: tuple[tuple[str, Callable[[], None]], ...] = (
-    ("rlimits", no_files),
+    ("rlimits", no_file_writes),
     *_NAMESPACES.items(),
     ("user id", unprivileged_user),
     ("user namespace", partial(_unshare, CLONE_NEWUSER)),
@@ -217,13 +217,13 @@ INHERITED: tuple[tuple[str, Callable[[], None]], ...] = (
     ("undumpable", undumpable),
 )
 """The order matters. Namespaces need capabilities, either root's or those of a user in a user namespace, so they are
-tried before and after. Landlock needs no_new_privs."""
+tried before and after the user changes. Landlock needs no_new_privs."""
 
 
-def attempt(step: Callable[..., None], *of: object) -> str:
+def attempt(step: Callable[..., None], *args: object) -> str:
     """Take a step. Return "", or the reason why it was not granted."""
     try:
-        step(*of)
+        step(*args)
     except (OSError, ValueError) as error:
         return str(error)
     return ""
@@ -262,11 +262,11 @@ def keep_namespace(parent: int) -> NoReturn:
 def limit_resources(worker: int, space: int, *, alone: bool) -> None:
     """Limit a worker's processor time and address space, in bytes; if ``alone``, allow no new file or process.
 
-    The zygote does this, since it has already copied the memory pages for it.
+    The zygote does this, since it has already copied the memory pages that this writes.
     """
     resource.prlimit(worker, resource.RLIMIT_CPU, (FIRST_CPU_SECONDS, resource.RLIM_INFINITY))
-    most = resource.getrlimit(resource.RLIMIT_AS)[1]
-    space = space if most == resource.RLIM_INFINITY else min(space, most)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    space = space if hard == resource.RLIM_INFINITY else min(space, hard)
     resource.prlimit(worker, resource.RLIMIT_AS, (space, space))
     if alone:
         resource.prlimit(worker, resource.RLIMIT_NPROC, NONE)

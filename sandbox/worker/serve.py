@@ -17,24 +17,24 @@ from planbook.sandbox.worker.determinism import CLOCK
 from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, PlanRecord, refresh
 from planbook.sandbox.worker.results import to_bytes, value_for_host
 
-REHEARSED_CALLS, REHEARSALS, REHEARSED_FILE = 4, 20, "rehearsal"
-REHEARSED = """
+REHEARSAL_CALLS, REHEARSALS, REHEARSAL_FILE = 4, 20, "rehearsal"
+REHEARSAL_CODE = """
 for n in range(4):
     text = host.call(n)
 print(text)
 shown = [host.now, record.a, {'a': 'b'}]
 """
-REHEARSED_SETTINGS = {
+REHEARSAL_SETTINGS = {
     "seed": 0,
     "functions": {"host.call": ["x"]},
     "attributes": {"host.now": 0},
     "values": {"record": {"a": 1}},
 }
 PART = "part"
-"""Kind of the message for a part of a cell that others follow."""
-PART_OVER = to_bytes(["end", None, []])
+"""Kind of the message for a part of a cell that is not its last."""
+PART_END = to_bytes(["end", None, []])
 MAX_VALUE = MAX_FROM_WORKER // 4
-"""Bytes of JSON of a cell's value."""
+"""Maximum bytes of JSON of a cell's value."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class CellRunner:
 
     def __init__(self, sock: socket.socket, *, guarded: bool) -> None:
         self.link = Link(sock)
-        self._earlier = list[results.WorkerCell]()
+        self._cells = list[results.WorkerCell]()
         self._value: object = None
         """The value of the part that ran last, if its cell continues."""
         sys.stdout = sys.stderr = language.Output(self.link.write)
@@ -100,16 +100,16 @@ class CellRunner:
         Nothing of the cell is referenced from this frame when the message is sent.
         """
         code, tail = _code(compiled)
-        goes_on = bool(self._earlier) and self._earlier[-1].goes_on_in(code)
-        if goes_on:
-            self._earlier[-1].add(source, code, tail)
+        continues = bool(self._cells) and self._cells[-1].is_continued_by(code)
+        if continues:
+            self._cells[-1].add(source, code, tail)
         else:
-            self._earlier.append(results.WorkerCell(name, source, [(code, tail)]))
-        if source or not goes_on:
+            self._cells.append(results.WorkerCell(name, source, [(code, tail)]))
+        if source or not continues:
             self._value = None
         self.link.set_file(code.co_filename)
         try:
-            return self._execute(self._earlier[-1], is_part)
+            return self._execute(self._cells[-1], is_part)
         finally:
             self.link.set_file(None)
 
@@ -120,15 +120,15 @@ class CellRunner:
             exec(code, names)
             if tail is not None:
                 value = eval(tail, names)
-            end = PART_OVER if is_part else to_bytes(["end", value_for_host(value, MAX_VALUE), []])
+            end = PART_END if is_part else to_bytes(["end", value_for_host(value, MAX_VALUE), []])
         except BaseException as error:
-            return to_bytes(["end", None, [results.fault_of(error, cell, self._earlier, names)]])
+            return to_bytes(["end", None, [results.fault_of(error, cell, self._cells, names)]])
         self._value = value if is_part else None
         return end
 
 
 def _code(compiled: str) -> tuple[CodeType, CodeType | None]:
-    """Unpack the code that the host has compiled."""
+    """Return the code, and the final expression if any, that the host has compiled."""
     return marshal.loads(a2b_base64(compiled))  # type: ignore[no-any-return]
 
 
@@ -150,7 +150,7 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
 
 
 def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> CellRunner:
-    """Prepare what all workers share, and return the runner that each of them opens. It sends over ``sock``."""
+    """Prepare what all workers share, and return the runner that each of them uses. It sends over ``sock``."""
     determinism.make_deterministic()
     if guarded:
         language.guard_library()
@@ -172,8 +172,8 @@ def _rehearse(*, guarded: bool) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         cells = CellRunner(ours, guarded=guarded)
-        theirs.sendall(pack(to_bytes(["answer", "text", None, 1]), MAX_FROM_WORKER) * REHEARSED_CALLS)
-        cells.open(REHEARSED_SETTINGS)
+        theirs.sendall(pack(to_bytes(["answer", "text", None, 1]), MAX_FROM_WORKER) * REHEARSAL_CALLS)
+        cells.open(REHEARSAL_SETTINGS)
         cells.link.update({"host.now": 1}, 1)
-        compiled = b2a_base64(marshal.dumps((compile(REHEARSED, REHEARSED_FILE, "exec"), None))).decode()
-        cells.link.send(cells.run(REHEARSED, REHEARSED_FILE, compiled))
+        compiled = b2a_base64(marshal.dumps((compile(REHEARSAL_CODE, REHEARSAL_FILE, "exec"), None))).decode()
+        cells.link.send(cells.run(REHEARSAL_CODE, REHEARSAL_FILE, compiled))

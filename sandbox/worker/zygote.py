@@ -28,7 +28,7 @@ NULL, CHANNEL, CONTROL = 0, 3, 4
 """Descriptors of the null device, a worker's channel (its only one except 0, 1 and 2), and the control socket."""
 DESCRIPTORS, CREDENTIALS = struct.Struct("ii"), struct.Struct("3i")
 KEEPER_SECONDS = 1.0
-"""Longest time that a pid namespace takes to end after its first failed fork."""
+"""Maximum time that a pid namespace takes to end after its first failed fork."""
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
@@ -38,11 +38,11 @@ def main(standard_input: socket.socket, *, without: list[str], modules: list[str
     os.closerange(CONTROL + 1, OPEN_MAX)
     control, channel = socket.socket(fileno=CONTROL), _channel()
     try:
-        watched, own = [os.pidfd_open(_parent(control))], os.pidfd_open(os.getpid())
+        watched, own_pidfd = [os.pidfd_open(_parent(control))], os.pidfd_open(os.getpid())
         _detach()
-        setup, granted = _prepare(channel, own, frozenset(without), modules, guarded=guarded)
+        setup, granted = _prepare(channel, own_pidfd, frozenset(without), modules, guarded=guarded)
         if setup.parent is None:
-            watched.append(_keeper(own))
+            watched.append(_start_keeper(own_pidfd))
     except Exception:
         control.send(json.dumps({"failed": traceback.format_exc()}).encode())
         return
@@ -74,7 +74,7 @@ def _detach() -> None:
 
 
 def _prepare(
-    channel: socket.socket, own: int, without: frozenset[str], modules: list[str], *, guarded: bool
+    channel: socket.socket, own_pidfd: int, without: frozenset[str], modules: list[str], *, guarded: bool
 ) -> tuple[serve.WorkerSetup, dict[str, str]]:
     """Import, lock and freeze. Return the workers' setup, and mechanisms mapped to "" or the reason why not."""
     cells = serve.prepare(channel, modules, guarded=guarded)
@@ -87,15 +87,15 @@ def _prepare(
             program = lockdown.make_filter()
         except OSError as error:
             granted["seccomp"] = str(error)
-    parent = own if granted["pid namespace"] else None
+    parent = own_pidfd if granted["pid namespace"] else None
     return serve.WorkerSetup(cells, program, idle_bytes, "rlimits" not in without, parent), granted
 
 
-def _keeper(own: int) -> int:
+def _start_keeper(own_pidfd: int) -> int:
     """Fork process 1 of the pid namespace and return a pidfd of it. Once it ends, no worker can be forked."""
     keeper = os.fork()
     if keeper == 0:
-        lockdown.keep_namespace(own)
+        lockdown.keep_namespace(own_pidfd)
     return os.pidfd_open(keeper)
 
 
@@ -149,9 +149,9 @@ def _fork(control: socket.socket, setup: serve.WorkerSetup, memory_mb: int) -> N
     pidfd = os.pidfd_open(worker)
     try:
         lockdown.limit_resources(worker, setup.idle_bytes + (memory_mb << 20), alone=setup.alone)
-        handed = DESCRIPTORS.pack(ours.fileno(), pidfd)
+        descriptors = DESCRIPTORS.pack(ours.fileno(), pidfd)
         report = b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb)
-        control.sendmsg([report], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)])
+        control.sendmsg([report], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
     finally:
         os.close(pidfd)
         ours.close()

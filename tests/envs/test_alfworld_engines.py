@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from planbook.envs.alfworld import generated, tasks
-from planbook.envs.alfworld.direct import Direct
-from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, Reference
+from planbook.envs.alfworld.direct import DirectEngine
+from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, ReferenceEngine
 from planbook.envs.alfworld.generated import find_plan
 from planbook.envs.alfworld.goals import TYPES
 from planbook.envs.errors import EnvironmentBroken
@@ -53,7 +53,7 @@ class Pair:
     """Both engines at the same game; every command is compared."""
 
     def __init__(self, game: AlfworldGame, kind: str, goal: str) -> None:
-        self.game, self.direct, self.reference = game, Direct(), Reference()
+        self.game, self.direct, self.reference = game, DirectEngine(), ReferenceEngine()
         self.direct.load(game)
         self.plan = find_plan(self.direct, generated.search_goal(kind, goal))
         self.reference.load(game)
@@ -126,7 +126,7 @@ def test_many_real_games_are_played_alike(kind: str, number: int) -> None:
 
 
 def test_every_verb_of_a_game_is_refused_where_it_does_nothing() -> None:
-    engine = Direct()
+    engine = DirectEngine()
     engine.load(generated.make("pick_heat_then_place", 0))
     engine.reset()
     scene = engine.scene
@@ -146,7 +146,7 @@ def test_every_verb_of_a_game_is_refused_where_it_does_nothing() -> None:
 
 
 def test_a_saved_state_is_gone_back_to() -> None:
-    engine = Direct()
+    engine = DirectEngine()
     engine.load(generated.make("pick_clean_then_place", 1))
     engine.reset()
     plan = find_plan(
@@ -162,7 +162,7 @@ def test_a_saved_state_is_gone_back_to() -> None:
 
 
 def test_a_game_that_textworld_cannot_load_breaks_the_world() -> None:
-    engine, game = Reference(), generated.make("look_at_obj", 0)
+    engine, game = ReferenceEngine(), generated.make("look_at_obj", 0)
     for damage in ({"pddl_problem": "(define (problem p) (:domain alfred) (:init"}, {"grammar": "grammar ::"}):
         with pytest.raises(EnvironmentBroken, match="textworld cannot load damaged"):
             engine.load(AlfworldGame("damaged", {**game.data, **damage}))
@@ -177,4 +177,4 @@ def test_unknown_rules_are_refused_by_the_direct_engine() -> None:
         assert change in str(game.data[key])
         altered = AlfworldGame("altered", {**game.data, key: str(game.data[key]).replace(change, "(isHot ?o)")})
         with pytest.raises(EnvironmentBroken, match="choose the engine 'textworld'"):
-            Direct().load(altered)
+            DirectEngine().load(altered)

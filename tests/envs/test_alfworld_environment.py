@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from planbook.envs.alfworld import Alfworld, AlfworldOptions, generated
-from planbook.envs.alfworld.direct import Direct
+from planbook.envs.alfworld.direct import DirectEngine
 from planbook.envs.alfworld.generated import find_plan
 from planbook.envs.alfworld.goals import TYPES
 from planbook.envs.alfworld.wording import as_action
@@ -39,7 +39,7 @@ def action_of(command: str) -> Action:
 
 
 def winning_actions(kind: str, seed: int) -> list[Action]:
-    engine = Direct()
+    engine = DirectEngine()
     engine.load(generated.make(kind, seed))
     plan = find_plan(engine, generated.search_goal(kind, generated.goal_of(kind, seed)))
     assert plan
@@ -49,7 +49,7 @@ def winning_actions(kind: str, seed: int) -> list[Action]:
 def neighbours(kind: str) -> Iterator[tuple[int, list[str]]]:
     """Seeds of games in which receptacles share a location, with the receptacles' ids."""
     for seed in range(50):
-        engine = Direct()
+        engine = DirectEngine()
         engine.load(generated.make(kind, seed))
         for there in engine.scene.neighbours.values():
             if len(there) > 1:

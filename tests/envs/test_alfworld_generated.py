@@ -8,7 +8,7 @@ import time
 import pytest
 
 from planbook.envs.alfworld import generated
-from planbook.envs.alfworld.direct import Direct
+from planbook.envs.alfworld.direct import DirectEngine
 from planbook.envs.alfworld.generated import SearchGoal, find_plan
 from planbook.envs.alfworld.goals import TYPES, params_of
 
@@ -35,7 +35,7 @@ def test_a_seed_gives_the_same_game_in_every_process() -> None:
 def test_games_are_won_by_a_search_that_knows_all_and_not_before(kind: str) -> None:
     sentences = set()
     for seed in range(25):
-        engine = Direct()
+        engine = DirectEngine()
         engine.load(generated.make(kind, seed))
         assert not engine.reset().won
         goal = generated.goal_of(kind, seed)
@@ -48,7 +48,7 @@ def test_games_are_won_by_a_search_that_knows_all_and_not_before(kind: str) -> N
 
 
 def test_the_search_says_when_a_game_cannot_be_won() -> None:
-    engine = Direct()
+    engine = DirectEngine()
     engine.load(generated.make("pick_heat_then_place", 2))
     wanted = generated.search_goal("pick_heat_then_place", generated.goal_of("pick_heat_then_place", 2))
     assert find_plan(engine, SearchGoal(wanted.object, wanted.target, change="clean")) is None
@@ -66,7 +66,7 @@ def test_goals_are_parsed_for_all_types() -> None:
 def test_receptacles_share_locations_in_some_games() -> None:
     shared = 0
     for seed in range(20):
-        engine = Direct()
+        engine = DirectEngine()
         engine.load(generated.make("pick_and_place", seed))
         shared += any(len(there) > 1 for there in engine.scene.neighbours.values())
     assert shared > 0

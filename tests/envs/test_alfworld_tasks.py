@@ -9,7 +9,7 @@ import pytest
 
 from planbook.envs.alfworld import Alfworld, generated, tasks
 from planbook.envs.alfworld.goals import GAME_TYPES, TYPES, paper_goal
-from planbook.envs.alfworld.tasks import DEPS_GAMES, NAMED
+from planbook.envs.alfworld.tasks import DEPS_GAMES, SELECTIONS
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.types import Selection
 
@@ -200,7 +200,7 @@ def test_the_dev_set_of_the_installed_games_has_sixty() -> None:
     assert tasks == Alfworld.select(Selection(split="valid_seen"))[:60]
 
 
-@pytest.mark.parametrize("split", sorted(NAMED))
+@pytest.mark.parametrize("split", sorted(SELECTIONS))
 def test_without_games_the_remedy_is_told(data: Path, split: str) -> None:
     with pytest.raises(MissingRequirement, match=r"alfworld-download.*ALFWORLD_DATA"):
         Alfworld.tasks(Selection(split=split))
@@ -213,7 +213,7 @@ def test_one_missing_game_is_named_with_the_remedy(data: Path) -> None:
         Alfworld.tasks(Selection(split="deps"))
 
 
-@pytest.mark.parametrize("split", sorted(NAMED))
+@pytest.mark.parametrize("split", sorted(SELECTIONS))
 def test_a_named_selection_has_neither_seeds_nor_ids_of_its_own(data: Path, split: str) -> None:
     with pytest.raises(BadSelection, match="have none"):
         Alfworld.tasks(Selection(split=split, seeds=(1,)))

@@ -103,15 +103,15 @@ def test_fields_of_the_page_come_before_the_goal() -> None:
 
 @pytest.mark.parametrize("name", ["arrow_down", "ArrowDown", "down", "Arrow-Down", "ARROW_DOWN"])
 def test_a_key_may_be_spelled_as_people_do(name: str) -> None:
-    assert devtools.named(name) is devtools.NAMED["arrow_down"]
+    assert devtools.find_key(name) is devtools.KEYS["arrow_down"]
 
 
 def test_every_printable_character_has_its_key() -> None:
     printable = {chr(number) for number in range(32, 127)}
-    assert printable <= set(devtools.TYPED)
-    assert all(devtools.TYPED[character].text == character for character in printable)
-    assert devtools.TYPED["["].number == 219  # 91, its ordinal, would be the Windows key
-    assert devtools.named("hyper") is None
+    assert printable <= set(devtools.CHARACTER_KEYS)
+    assert all(devtools.CHARACTER_KEYS[character].text == character for character in printable)
+    assert devtools.CHARACTER_KEYS["["].number == 219  # 91, its ordinal, would be the Windows key
+    assert devtools.find_key("hyper") is None
 
 
 def test_without_a_browser_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

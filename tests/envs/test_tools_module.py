@@ -217,7 +217,7 @@ def test_all_faults_of_a_file_of_tasks_are_told_with_lines(tmp_path: Path) -> No
     assert "is used twice" in told["9"]
     assert "no file" in told["11"]
     assert "agent has no action or attribute numbrs; did you mean agent.numbers?" in told["13"]
-    assert "agent.remove is not marked as a tool that only reads" in told["16"]
+    assert "agent.remove is not marked as read-only" in told["16"]
     assert "invalid syntax" in told["17"]
 
 

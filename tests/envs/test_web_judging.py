@@ -20,9 +20,9 @@ from planbook.envs.web.tasks import (
     WebTask,
     judgeable,
     load_tasks,
-    placed,
     to_task,
     types,
+    with_site_addresses,
 )
 
 
@@ -42,7 +42,7 @@ def task(*checks: Check) -> WebTask:
     return WebTask(id="t", type="t", kind="look_up", goal="?", start="http://h/", checks=checks)
 
 
-SHIPPED = [placed(each, {"trac": "http://127.0.0.1:9"}) for each in load_tasks()]
+SHIPPED = [with_site_addresses(each, {"trac": "http://127.0.0.1:9"}) for each in load_tasks()]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from planbook.envs.web.tasks import (
     WebTask,
     judgeable,
     load_tasks,
-    placed,
+    with_site_addresses,
 )
 
 SITES = {"shopping": "http://shop.example:7770/", "reddit": "http://forum.example"}
@@ -152,14 +152,14 @@ OURS: dict[str, JsonValue] = {"id": "a", "type": "t", "kind": "look_up", "goal":
 def test_our_own_format_with_sites_of_the_user(tmp_path: Path) -> None:
     checks: JsonValue = [{"kind": "url", "any_of": ["{shop}/b"]}, {"kind": "page", "url": "{shop}/c", "exact": ["{x}"]}]
     (found,) = read(tmp_path, OURS | {"checks": checks})
-    there = placed(found, {"shop": "http://shop.example/"})
+    there = with_site_addresses(found, {"shop": "http://shop.example/"})
     assert there.start == "http://shop.example/a"
     assert there.checks == (
         UrlCheck(any_of=("http://shop.example/b",)),
         PageCheck(url="http://shop.example/c", exact=("{x}",)),
     )
     with pytest.raises(BadSelection, match=r"'a' needs the site 'shop'.*known: trac"):
-        placed(found, {"trac": "http://127.0.0.1"})
+        with_site_addresses(found, {"trac": "http://127.0.0.1"})
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from planbook.envs.web.accessibility import quoted
 from planbook.envs.web.addresses import AddressPolicy, Names
-from planbook.envs.web.environment import WebOptions, gate_of
+from planbook.envs.web.environment import WebOptions, policy_of
 from planbook.envs.web.page import change
 from planbook.envs.web.tasks import WebTask
 
@@ -49,10 +49,10 @@ def own(start: str) -> WebTask:
 
 
 def test_what_may_be_visited_follows_from_the_start() -> None:
-    assert gate_of(WebOptions(), own("https://example.org/")) == AddressPolicy(("example.org:443",), public=True)
-    assert gate_of(WebOptions(), own("http://127.0.0.1:81/")) == AddressPolicy(("127.0.0.1:81",))
+    assert policy_of(WebOptions(), own("https://example.org/")) == AddressPolicy(("example.org:443",), public=True)
+    assert policy_of(WebOptions(), own("http://127.0.0.1:81/")) == AddressPolicy(("127.0.0.1:81",))
     more = WebOptions(allowed=("*.org",), sites={"shop": "http://localhost:7770"})
-    assert gate_of(more, own("https://a.net/")) == AddressPolicy(("a.net:443", "localhost:7770", "*.org"))
+    assert policy_of(more, own("https://a.net/")) == AddressPolicy(("a.net:443", "localhost:7770", "*.org"))
 
 
 def test_names_of_sites_stand_for_their_addresses() -> None:

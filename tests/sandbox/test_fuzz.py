@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from planbook.sandbox import check
 from planbook.sandbox.conversation import parse_message
-from planbook.sandbox.policy.compiler import MAX_CODE, CompileRequest, compiled, find_problems
+from planbook.sandbox.policy.compiler import MAX_CODE, CompileRequest, compile_request, find_problems
 from planbook.sandbox.policy.transformer import MAX_PROBLEMS
 from tests.sandbox.fuzz import arguments, policy, size, wire
 from tests.sandbox.fuzz.__main__ import TARGETS
@@ -113,8 +113,8 @@ def test_thousands_of_faults_take_no_longer_than_one(source: str) -> None:
 def test_code_that_is_large_once_compiled_is_refused() -> None:
     plan = "\n".join(f"x = '{chr(0x1F600 + n % 70)}{chr(0x1F600 + n // 70)}' * 2000" for n in range(200))
     assert find_problems(plan) == []
-    assert [fault.type for fault in compiled(CompileRequest(plan, "plan", True)).faults] == ["too-large"]
-    assert 0 < len(compiled(CompileRequest("x = '\U0001f600' * 2000", "plan", True)).code) < MAX_CODE
+    assert [fault.type for fault in compile_request(CompileRequest(plan, "plan", True)).faults] == ["too-large"]
+    assert 0 < len(compile_request(CompileRequest("x = '\U0001f600' * 2000", "plan", True)).code) < MAX_CODE
 
 
 def test_the_fuzzed_programs_say_something() -> None:

@@ -15,7 +15,7 @@ from planbook.sandbox import Sandbox
 from planbook.sandbox.answers import function_specs, open_message
 from planbook.sandbox.conversation import parse_message
 from planbook.sandbox.host import ALL_MECHANISMS
-from planbook.sandbox.policy.compiler import CompileRequest, compiled
+from planbook.sandbox.policy.compiler import CompileRequest, compile_request
 from planbook.sandbox.process import READY, WorkerProcess, Zygote
 from planbook.sandbox.protocol import ChannelClosed, pack
 from tests.sandbox.fuzz.settings import examples
@@ -60,7 +60,7 @@ NONSENSE = [
 
 
 def code_of(plan: str) -> str:
-    return compiled(CompileRequest(plan, "cell#0", guarded=True)).code
+    return compile_request(CompileRequest(plan, "cell#0", guarded=True)).code
 
 
 @pytest.fixture(scope="module")

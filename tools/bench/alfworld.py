@@ -9,7 +9,7 @@ from random import Random
 from statistics import median
 
 from planbook.envs import MissingRequirement
-from planbook.envs.alfworld import TYPES, AlfworldGame, Direct, GameEngine, Reference, generated, tasks
+from planbook.envs.alfworld import TYPES, AlfworldGame, DirectEngine, GameEngine, ReferenceEngine, generated, tasks
 from tools.bench import Row
 from tools.bench.timing import cpu_seconds
 
@@ -33,14 +33,14 @@ def rows() -> list[Row]:
     """Return steps per second and the time of load + reset for both engines, with their ratio."""
     games, source = _games()
     scripts = [_script(game) for game in games]
-    direct, reference = GameTimes(), GameTimes()
-    engines: list[tuple[GameEngine, GameTimes, int]] = [(Direct(), direct, ROUNDS), (Reference(), reference, 1)]
+    ours, theirs = GameTimes(), GameTimes()
+    engines: list[tuple[GameEngine, GameTimes, int]] = [(DirectEngine(), ours, ROUNDS), (ReferenceEngine(), theirs, 1)]
     for engine, times, rounds in engines:
         for game, script in zip(games, scripts, strict=True):
             _measure(engine, game, script, times, rounds)
         engine.close()
     against = f"textworld, {len(games)} {source} games"
-    return [*_loads(direct, reference, against), *_steps(direct, reference, against)]
+    return [*_loads(ours, theirs, against), *_steps(ours, theirs, against)]
 
 
 def _games() -> tuple[list[AlfworldGame], str]:
@@ -56,7 +56,7 @@ def _games() -> tuple[list[AlfworldGame], str]:
 
 def _script(game: AlfworldGame) -> list[str]:
     """Return random admissible commands: half of them act on objects, the others include walking."""
-    engine, rng = Direct(), Random(game.id)
+    engine, rng = DirectEngine(), Random(game.id)
     engine.load(game)
     engine.reset()
     commands = []

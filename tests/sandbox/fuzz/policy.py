@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from planbook.sandbox import Limits, checks
-from planbook.sandbox.policy.compiler import CompileRequest, PolicyRefused, compile_cell, compiled, find_problems
+from planbook.sandbox.policy.compiler import CompileRequest, PolicyRefused, compile_cell, compile_request, find_problems
 from planbook.sandbox.policy.rules import SYNTAX
 from tests.sandbox.attack_tables import Host
 from tests.sandbox.fuzz.programs import program
@@ -49,7 +49,7 @@ def judged(source: str) -> bool:
     passed = problems == []
     found = _compiles(source)
     assert found == passed or {problem.type for problem in problems} == {SYNTAX}
-    assert (compiled(CompileRequest(source, "<plan>", True)).faults == ()) == found
+    assert (compile_request(CompileRequest(source, "<plan>", True)).faults == ()) == found
     faults = checks.check(source, FUNCTIONS, attributes=ATTRIBUTES)
     assert passed or faults
     assert time.monotonic() - started < SLOW

@@ -17,7 +17,7 @@ from planbook.sandbox import (
     sections,
     statements_of,
 )
-from planbook.sandbox.policy.compiler import CompileRequest, compiled
+from planbook.sandbox.policy.compiler import CompileRequest, compile_request
 from planbook.sandbox.reading.scopes import scopes_of
 from tests.sandbox.fuzz.programs import Choices, part
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
@@ -171,7 +171,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "check": checked,
     "part": checked_part,
     "procedure": checked_procedure,
-    "precompile": lambda code: compiled(CompileRequest(code, "plan", guarded=True)),
+    "precompile": lambda code: compile_request(CompileRequest(code, "plan", guarded=True)),
     "reply": read_reply,
     "fenced reply": lambda code: read_reply(f"```python\n{code}\n```\n"),
     "streamed": streamed,
