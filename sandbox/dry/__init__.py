@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 from planbook.sandbox.dry.effects import call_sites
 from planbook.sandbox.dry.statements import DryWalk
-from planbook.sandbox.dry.values import UNKNOWN, Impossible, Knowledge, KnownObject, Value
+from planbook.sandbox.dry.values import UNKNOWN, Impossible, KnownObject, SessionKnowledge, Value
 from planbook.sandbox.dry.walk import MODULE, CallVisits, PathEnded, TooManyPaths, WalkState
 from planbook.sandbox.policy.compiler import code_lines, shown_line
 from planbook.sandbox.reading.syntax import parse
 from planbook.sandbox.types import Fault, FaultKind
 
-__all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "Knowledge", "dry_run"]
+__all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "SessionKnowledge", "dry_run"]
 
 CANNOT_SUCCEED = "cannot-succeed"
 """Fault type of calls."""
@@ -46,7 +46,7 @@ class DryRun:
 def dry_run(
     code: str,
     functions: Mapping[str, Callable[..., object]],
-    knowledge: Knowledge,
+    knowledge: SessionKnowledge,
     *,
     attributes: Iterable[str] = (),
     values: Mapping[str, object] | None = None,

@@ -103,7 +103,7 @@ class Impossible:
     since: tuple[int, ...] = ()
 
 
-class Knowledge(Protocol):
+class SessionKnowledge(Protocol):
     """Known facts about the environment at one point of a plan. Immutable; equal if the facts are the same."""
 
     def act(

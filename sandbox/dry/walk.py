@@ -12,7 +12,7 @@ from planbook.sandbox.dry.values import (
     DefinedFunction,
     HostRef,
     Impossible,
-    Knowledge,
+    SessionKnowledge,
     UnknownType,
     Value,
     is_small,
@@ -29,7 +29,7 @@ Content = list[Value] | dict[Value, Value] | set[Value] | None
 class WalkState:
     """One state. Forked states share the contents of containers."""
 
-    knowledge: Knowledge
+    knowledge: SessionKnowledge
     frames: dict[int, dict[str, Value]] = field(default_factory=dict)
     heap: dict[int, Content] = field(default_factory=dict)
     escaped: list[Value] = field(default_factory=list)
