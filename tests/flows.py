@@ -38,7 +38,7 @@ class Finished(NamedTuple):
         return json.loads(self.stdout.splitlines()[-1])
 
     @property
-    def told(self) -> str:
+    def printed(self) -> str:
         """Everything that was printed, on lines as they come, without what a width breaks."""
         return " ".join((self.stdout + self.stderr).split())
 

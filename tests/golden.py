@@ -38,10 +38,10 @@ def play(name: str, run: Path) -> Any:
     """Play a recording into a folder, learning included, and return the command's result."""
     command = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"].split()
     played = here(*command, "--model", f"recorded:{name}", "--out", run, "--json")
-    assert played.returncode == 0, played.told
+    assert played.returncode == 0, played.printed
     if command[0] == "build":
         formulated = here("formulate", run)
-        assert formulated.returncode == 0, formulated.told
+        assert formulated.returncode == 0, formulated.printed
     return played.result
 
 
@@ -69,7 +69,7 @@ def write_prompts(run: Path, folder: Path) -> None:
 def _exported(run: Path) -> list[Any]:
     file = run.with_name(f"{run.name}.jsonl")
     written = here("export", run, "--out", file)
-    assert written.returncode == 0, written.told
+    assert written.returncode == 0, written.printed
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 

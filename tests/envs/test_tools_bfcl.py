@@ -41,7 +41,7 @@ def solved(folder: Path, left_out: int, count: int) -> dict[str, bool]:
     importlib.import_module("bfcl").write_tasks(folder / "tasks.json", count)
     given = ("--env", f"module:{TOOLS}/bfcl.py:Apis", "-o", f"tasks={folder}/tasks.json", "--out", folder / "run")
     played = here("run", *given, "--planner", f"{TRUTH}:truth", "--planner-option", f"left_out={left_out}")
-    assert played.returncode == 0, played.told
+    assert played.returncode == 0, played.printed
     return {row["task"]: row["solved"] for row in PlayedRun.read(folder / "run").episodes}
 
 

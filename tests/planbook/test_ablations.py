@@ -21,12 +21,12 @@ class Ablated:
         left_out = [word for name in without for word in ("--without", name)]
         command = (*BUILD, "--tasks-per-type", tasks, "--no-procedures", *left_out, "--json")
         self.finished = here(*command, "--out", self.folder)
-        assert self.finished.returncode == 0, self.finished.told
+        assert self.finished.returncode == 0, self.finished.printed
         if "rules" not in without:
             assert here("formulate", self.folder).returncode == 0
         command = ("test", "--env", "toy", "--library", self.folder, "--model", scripted(), *left_out)
         self.tested = here(*command, "--seeds", "1000-1001", "--out", self.test)
-        assert self.tested.returncode == 0, self.tested.told
+        assert self.tested.returncode == 0, self.tested.printed
 
     def prompts(self, role: str = "", template: str = "") -> list[str]:
         """What was asked in building and in testing."""
@@ -210,6 +210,6 @@ def test_several_parts_at_once(tmp_path: Path) -> None:
 def test_a_part_that_does_not_exist_is_refused_with_the_list(tmp_path: Path, command: tuple[str, ...]) -> None:
     refused: Finished = here(*command, "--without", "everything", "--out", tmp_path / "run")
     assert refused.returncode == 2
-    assert "--without everything: there is no such part; there are" in refused.told
-    assert all(f"{name}: {meaning}" in refused.told for name, meaning in ABLATIONS.items())
+    assert "--without everything: there is no such part; there are" in refused.printed
+    assert all(f"{name}: {meaning}" in refused.printed for name, meaning in ABLATIONS.items())
     assert not (tmp_path / "run").exists()

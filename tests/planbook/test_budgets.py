@@ -36,8 +36,8 @@ def test_a_build_whose_budget_ends_writes_its_manual_with_what_was_kept_for_it(t
     folder = tmp_path / "run"
     stopped = here(*SMALL, "--budget", "calls=10", "--json", "--out", folder)
     assert stopped.returncode == 4
-    assert "the budget of 10 calls is used up (1 call kept for the manual)" in stopped.told
-    assert "The manual was written with the 10% of the budget kept for it." in stopped.told
+    assert "the budget of 10 calls is used up (1 call kept for the manual)" in stopped.printed
+    assert "The manual was written with the 10% of the budget kept for it." in stopped.printed
     assert spent(folder)["calls"] == 10
     assert len(asks(folder, "formulator")) == 1
     assert json.loads((folder / "run.json").read_text())["budget"]["formulator"] == 0.1
@@ -64,9 +64,9 @@ def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_goes_on_to_the_same
 ) -> None:
     folder = tmp_path / "run"
     stopped = here(*SMALL, "--budget", f"{name}={limit}", "--budget", "formulator=0", "--json", "--out", folder)
-    assert stopped.returncode == 4, stopped.told
-    assert f"the budget of {limit:,} {name.removesuffix('s') if limit == 1 else name}" in stopped.told
-    assert f"Resume with: planbook run --resume {folder} --budget {name}={2 * limit}" in stopped.told
+    assert stopped.returncode == 4, stopped.printed
+    assert f"the budget of {limit:,} {name.removesuffix('s') if limit == 1 else name}" in stopped.printed
+    assert f"Resume with: planbook run --resume {folder} --budget {name}={2 * limit}" in stopped.printed
     summary = stopped.result
     assert summary["tasks"] == sum(tasks for _, tasks in summary["by_type"].values())
     assert summary["failures"]["not_run"] > 0
@@ -110,9 +110,9 @@ def test_formulating_spends_of_the_runs_budget_too(tmp_path: Path, whole: Path) 
     assert here(*SMALL, "--budget", f"calls={calls}", "--budget", "formulator=0", "--out", folder).returncode == 0
     stopped = here("formulate", folder, "--json")
     assert stopped.returncode == 4
-    assert f"the budget of {calls} calls is used up" in stopped.told
+    assert f"the budget of {calls} calls is used up" in stopped.printed
     assert stopped.result["manuals"] == []
-    assert "Written: no manual" in stopped.told
+    assert "Written: no manual" in stopped.printed
     done = here("formulate", folder, "--budget", f"calls={calls + 1}", "--json")
     assert (done.returncode, done.result["model_calls"]) == (0, calls + 1)
 
@@ -131,7 +131,7 @@ def test_seconds_are_counted_over_all_invocations(tmp_path: Path, whole: Path) -
     folder = tmp_path / "run"
     stopped = here(*SMALL, "--budget", "seconds=0.02", "--out", folder)
     assert stopped.returncode == 4
-    assert "the budget of 0.02 seconds is used up" in stopped.told
+    assert "the budget of 0.02 seconds is used up" in stopped.printed
     before = history(folder)
     assert here("run", "--resume", folder).returncode == 4
     assert history(folder) == before
@@ -154,8 +154,8 @@ def test_money_for_a_model_without_a_price_is_refused_before_anything_is_asked(
     for model in ("openai:nobody-knows", f"recorded:{tmp_path / 'tape'}+openai:nobody-knows"):
         refused = here("build", "--env", "toy", "--model", model, "--budget", "money=5", "--out", tmp_path / "run")
         assert refused.returncode == 2
-        assert "nobody-knows has no price, so --budget money=5" in refused.told
-        assert "--prices FILE" in refused.told
+        assert "nobody-knows has no price, so --budget money=5" in refused.printed
+        assert "--prices FILE" in refused.printed
         assert not (tmp_path / "run").exists()
     other = here("build", "--env", "toy", "--model", "openai:nobody-knows", "--budget", "money=5", "--prices", prices)
     assert other.returncode == 2, "the user's table has no price for it either"

@@ -68,7 +68,7 @@ def checked(file: Path, text: str) -> Finished:
 
 def test_a_sound_environment_has_no_mistakes(tmp_path: Path) -> None:
     found = checked(tmp_path / "doors.py", SOUND)
-    assert found.returncode == errors.OK, found.told
+    assert found.returncode == errors.OK, found.printed
     assert found.result == {
         "env": str(tmp_path / "doors.py"),
         "mistakes": [],
@@ -76,7 +76,7 @@ def test_a_sound_environment_has_no_mistakes(tmp_path: Path) -> None:
         "tasks": 6,
         "actions": 120,
     }
-    assert "no mistakes; tried: 120 actions on 6 tasks" in found.told
+    assert "no mistakes; tried: 120 actions on 6 tasks" in found.printed
 
 
 MISTAKES = {
@@ -165,7 +165,7 @@ def test_each_mistake_has_one_line(tmp_path: Path, mistake: str) -> None:
     if mistake == "seeds that are not read":
         text = text.replace("seed=n", "seed=n + 7")
     found = checked(tmp_path / "doors.py", text)
-    assert found.returncode == errors.BAD_INPUT, found.told
+    assert found.returncode == errors.BAD_INPUT, found.printed
     (line,) = found.result["mistakes"]
     assert told in line
     assert "doors.py" in line
@@ -185,11 +185,11 @@ def test_mistakes_are_told_all_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("env", ["toy", "tabletop", "minecraft", "textcraft", "shopping"])
 def test_what_ships_has_no_mistakes(env: str) -> None:
     found = here("check-env", env, "--json")
-    assert (found.returncode, found.result["mistakes"]) == (errors.OK, []), found.told
+    assert (found.returncode, found.result["mistakes"]) == (errors.OK, []), found.printed
 
 
 def test_the_readmes_environment_has_no_mistakes(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text()
     text = readme[readme.index("# lights.py") :].partition("```")[0]
     found = checked(tmp_path / "lights.py", text)
-    assert (found.returncode, found.result["tasks"]) == (errors.OK, 3), found.told
+    assert (found.returncode, found.result["tasks"]) == (errors.OK, 3), found.printed

@@ -29,7 +29,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Any:
     tasks = ("--env", "toy", "--types", "fetch", "--seeds", SEEDS, "--without", "retrieval")
     planning = ("--planner-option", "replans=0", "--model", PLANTED, "--out", folder / "runs")
     finished = here("effect", folder / "library", *tasks, *planning, "--json")
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     return finished
 
 
@@ -45,7 +45,7 @@ def test_rules_that_cost_thirty_points_are_found_and_others_are_not(measured: An
     costs = [part["difference"] for part in parts if part["part"] in needed]
     assert all(-0.5 < cost < -0.15 for cost in costs)
     assert sum(part["low"] < -0.3 < part["high"] for part in parts if part["part"] in needed) >= 0.8 * NEEDED
-    assert "Fewer tasks are solved without: rule_" in measured.told
+    assert "Fewer tasks are solved without: rule_" in measured.printed
 
 
 @pytest.mark.deep
@@ -133,39 +133,39 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_only_tasks_are_played_that_a_part_matters_to(built: Path, tmp_path: Path) -> None:
     alone = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path)
     found = here("effect", built, "--parts", "skill:fetch,rule_0", *alone)
-    assert found.returncode == 0, found.told
+    assert found.returncode == 0, found.printed
     skill, rule = found.result["parts"]
     assert (skill["part"], skill["affected"], skill["solved"]) == ("skill:fetch", 4, 0)
     assert (rule["affected"], rule["p"]) == (0, 1.0)
-    assert "Not measured, as no task's prompts have them: rule_0." in found.told
+    assert "Not measured, as no task's prompts have them: rule_0." in found.printed
 
 
 def test_the_skills_of_a_folder_can_be_left_out_too(built: Path, tmp_path: Path) -> None:
     alone = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path / "effect")
     found = here("effect", built / "learnt", "--env", "toy", "--parts", "skill:fetch", *alone)
-    assert found.returncode == 0, found.told
+    assert found.returncode == 0, found.printed
     assert (found.result["parts"][0]["affected"], found.result["parts"][0]["solved"]) == (4, 0)
     fork = here("fork", tmp_path / "effect" / "all", 0, "--at", 0, "--without", "skill:fetch", "--json")
-    assert fork.result["totals"]["solved_after"] == 0, fork.told
+    assert fork.result["totals"]["solved_after"] == 0, fork.printed
     unknown = here("fork", tmp_path / "effect" / "all", 0, "--at", 0, "--without", "skill:none", "--json")
-    assert "--without skill:none: there is no such rule or skill" in unknown.told
+    assert "--without skill:none: there is no such rule or skill" in unknown.printed
 
 
 def test_one_budget_holds_for_all_runs_together(built: Path, tmp_path: Path) -> None:
     command = ("effect", built, "--model", scripted(), "--seeds", "0-1", "--json", "--out", tmp_path)
     found = here(*command, "--budget", "calls=9")
-    assert found.returncode == OUT_OF_BUDGET, found.told
+    assert found.returncode == OUT_OF_BUDGET, found.printed
     assert not found.result["finished"]
     assert sum(len(asks(Path(folder))) for folder in tmp_path.iterdir()) == 9
-    assert "and a larger --budget continues" in found.told
+    assert "and a larger --budget continues" in found.printed
 
 
 def test_what_cannot_be_measured_is_refused(built: Path) -> None:
     refused = here("effect", built, "--parts", "rule_99", "--model", scripted())
     assert refused.returncode == 2
-    assert "--parts rule_99: there is no such rule or skill; known: rule_0" in refused.told
+    assert "--parts rule_99: there is no such rule or skill; known: rule_0" in refused.printed
     refused = here("effect", built)
     assert refused.returncode == 2
-    assert f"was built with {scripted()}); or measure the procedures alone" in refused.told
+    assert f"was built with {scripted()}); or measure the procedures alone" in refused.printed
     refused = here("run", "--env", "toy", "--task", "fetch/1", "--seeds", "0-3")
-    assert "--task names a task with its seed; leave out --seeds" in refused.told
+    assert "--task names a task with its seed; leave out --seeds" in refused.printed

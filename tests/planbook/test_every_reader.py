@@ -31,7 +31,7 @@ Kind = Callable[[Path], Path]
 
 def done(*arguments: object, code: int = 0) -> None:
     finished = here(*arguments)
-    assert finished.returncode == code, finished.told
+    assert finished.returncode == code, finished.printed
 
 
 def a_played_run(home: Path) -> Path:
@@ -193,11 +193,11 @@ def test_it_works_or_says_what_to_do(kind: str, reader: str, runs: Mapping[str, 
     finished = here(*READERS[reader](runs[kind], tmp_path))
     refused = REFUSED[kind].get(reader)
     if refused is None:
-        assert finished.returncode == errors.OK, finished.told
+        assert finished.returncode == errors.OK, finished.printed
         assert finished.stdout or finished.stderr
         return
-    assert finished.returncode == refused.code, finished.told
-    assert refused.said in finished.told
+    assert finished.returncode == refused.code, finished.printed
+    assert refused.said in finished.printed
     if refused.code == errors.BAD_INPUT:
         lines = finished.stderr.splitlines()
         assert [line.startswith("planbook: ") for line in lines] == [False] * (len(lines) - 1) + [True]
@@ -216,8 +216,8 @@ def test_whatever_can_be_read_can_be_watched(kind: str, runs: Mapping[str, Path]
 @pytest.mark.parametrize("kind", [kind for kind in REFUSED if "compare" in REFUSED[kind]])
 def test_what_cannot_be_read_is_not_watched(kind: str, runs: Mapping[str, Path]) -> None:
     finished = here("watch", runs[kind], "--no-browser")
-    assert (finished.returncode, finished.stderr.count("\n")) == (errors.BAD_INPUT, 1), finished.told
-    assert REFUSED[kind]["compare"].said in finished.told
+    assert (finished.returncode, finished.stderr.count("\n")) == (errors.BAD_INPUT, 1), finished.printed
+    assert REFUSED[kind]["compare"].said in finished.printed
 
 
 @contextmanager
@@ -255,9 +255,9 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_the_surroundings(
     for reader in (*POSTGRES_READERS, "watch"):
         asked = READERS[reader](folder, tmp_path) if reader != "watch" else ("watch", folder, "--no-browser")
         finished = here(*asked)
-        assert finished.returncode == errors.BAD_INPUT, finished.told
-        assert "it asks for a password: set PGPASSWORD, or write it into ~/.pgpass" in finished.told
-        assert "Traceback" not in finished.told
+        assert finished.returncode == errors.BAD_INPUT, finished.printed
+        assert "it asks for a password: set PGPASSWORD, or write it into ~/.pgpass" in finished.printed
+        assert "Traceback" not in finished.printed
     secret = tmp_path / "pgpass"
     secret.write_text(f"127.0.0.1:{postgres.port}:*:*:{postgres.password}\n")
     secret.chmod(0o600)
@@ -269,7 +269,7 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_the_surroundings(
         shutil.copytree(folder, home / "beside")
         for reader in readers:
             finished = here(*READERS[reader](folder, home))
-            assert finished.returncode == errors.OK, finished.told
+            assert finished.returncode == errors.OK, finished.printed
         with watching(folder) as (_, pages):
             assert pages.inside(1)
         monkeypatch.setenv("PGPASSFILE", "/nowhere")

@@ -24,7 +24,7 @@ def play(folder: Path, *more: object, **options: object) -> Finished:
 
 def test_worker_processes_come_to_the_same_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     finished = play(tmp_path, pause=0.4)
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert told(tmp_path) == undisturbed
     assert os.getpid() not in processes(tmp_path)
     assert len(processes(tmp_path)) == min(4, len(os.sched_getaffinity(0)))
@@ -35,7 +35,7 @@ def test_a_method_that_asks_models_comes_to_the_same(tmp_path: Path) -> None:
     asked = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--jobs", 4, "--json")
     here(*asked, "--out", tmp_path / "threads")
     finished = here(*asked, *PROCESSES, "--out", tmp_path / "processes")
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert history(tmp_path / "processes") == history(tmp_path / "threads")
     assert table(finished.result) == table(here("run", "--resume", tmp_path / "threads", "--json").result)
     assert finished.result["model_calls"] == len(asks(tmp_path / "processes"))
@@ -45,12 +45,12 @@ def test_an_episode_whose_process_dies_goes_on_in_another_when_played_and_when_r
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
     played = play(tmp_path, deadly="fetch_two/3", deaths=1)
-    assert played.returncode == 0, played.told
+    assert played.returncode == 0, played.printed
     assert told(tmp_path) == undisturbed
     assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 2
     (tmp_path / "begun" / "fetch_two-3").unlink()
     replayed = here("replay", tmp_path / "run", *PROCESSES, "--jobs", 2, "--json")
-    assert replayed.returncode == 0, replayed.told
+    assert replayed.returncode == 0, replayed.printed
     assert replayed.result["by_sameness"]["same"] == 12
     assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) > 1
 
@@ -59,7 +59,7 @@ def test_what_a_lost_worker_had_spent_is_counted_once(tmp_path: Path) -> None:
     asked = ("--model", scripted(), "--planner", "automanual", *PROCESSES, "--types", "fetch", "--json")
     arguments = command(tmp_path, *asked, deadly="fetch/3", deaths=1)
     finished = here("run", *arguments[1:])
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert finished.result["model_calls"] == len(asks(tmp_path / "run"))
     tokens = [each["reply"]["usage"] for each in asks(tmp_path / "run")]
     assert finished.result["tokens"] == sum(usage["prompt"] + usage["completion"] for usage in tokens)
@@ -67,7 +67,7 @@ def test_what_a_lost_worker_had_spent_is_counted_once(tmp_path: Path) -> None:
 
 def test_an_episode_that_kills_three_processes_is_broken_and_the_others_are_not(tmp_path: Path) -> None:
     finished = play(tmp_path, "--json", deadly="fetch_two/3", deaths=99)
-    assert finished.returncode == 1, finished.told
+    assert finished.returncode == 1, finished.printed
     assert (finished.result["tasks"], finished.result["solved"]) == (12, 11)
     assert finished.result["failures"] == {"broken": 1}
     broken: list[Body] = [row.body for row in events(tmp_path / "run", "outcome") if row.body["outcome"] == "broken"]
@@ -82,7 +82,7 @@ def test_an_episode_that_gets_further_with_each_process_is_not_given_up(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
     finished = play(tmp_path, "--json", deadly="fetch_two/3", deaths=4, later=True)
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert told(tmp_path) == undisturbed
     assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 5
 
@@ -146,8 +146,8 @@ def test_ctrl_c_ends_everything_and_the_run_goes_on_later(tmp_path: Path, undist
 def test_a_budget_holds_over_all_processes(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     arguments = command(tmp_path, *PROCESSES, *TASKS, "--budget", "actions=20", **SLOW)
     stopped = here("run", "--planner", "procedures", *arguments[1:])
-    assert stopped.returncode == 4, stopped.told
-    assert "the budget of 20 actions is used up" in stopped.told
+    assert stopped.returncode == 4, stopped.printed
+    assert "the budget of 20 actions is used up" in stopped.printed
     assert 20 <= spent_actions(tmp_path) <= 20 + 4 * 6, "four episodes side by side, each what a tick is long"
     at_once = here("run", "--resume", tmp_path / "run", *PROCESSES)
     assert at_once.returncode == 4
@@ -171,12 +171,12 @@ def test_what_stops_a_run_comes_back_from_the_workers_as_itself(tmp_path: Path) 
 def test_what_one_process_has_to_do_alone_is_refused(tmp_path: Path, executor: str) -> None:
     building = here("build", "--env", "toy", "--model", scripted(), "--executor", executor, "--out", tmp_path / "run")
     assert building.returncode == 2
-    assert f"--executor {executor}: building learns from one episode after another" in building.told
+    assert f"--executor {executor}: building learns from one episode after another" in building.printed
     model = f"recorded:{tmp_path / 'tape'}+{scripted()}"
     asked = ("run", "--env", "toy", "--planner", "automanual", "--model", model, "--out", tmp_path / "run")
     recording = here(*asked, "--executor", executor)
     assert recording.returncode == 2
-    assert "writes its recording from one process" in recording.told
+    assert "writes its recording from one process" in recording.printed
     assert not (tmp_path / "run").exists()
 
 

@@ -29,7 +29,7 @@ def assert_one_line(failed: Finished, code: int, *says: str) -> None:
     assert failed.stderr.count("planbook: ") == 1
     assert "Traceback" not in failed.stderr
     for each in says:
-        assert each in failed.told
+        assert each in failed.printed
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_planner_that_talks_rubbish_fails_every_task_by_parse(tmp_path: Path) 
     finished = here(
         *BUILD, "--model", f"planner={scripted('rubbish')}", "--tasks-per-type", 2, "--json", "--out", tmp_path / "r"
     )
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     summary = finished.result
     assert (summary["tasks"], summary["solved"], summary["failures"]) == (4, 0, {"parse": 4})
     assert len(asks(tmp_path / "r", "planner", "automanual/task")) == 4 * 3, "asked again twice"
@@ -83,10 +83,10 @@ def test_a_planner_that_talks_rubbish_fails_every_task_by_parse(tmp_path: Path) 
 def test_a_builder_that_talks_rubbish_changes_no_rule_and_that_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     finished = here(*BUILD, *SMALL, "--model", f"builder={scripted('rubbish')}", "--json", "--out", folder)
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert finished.result["solved"] == 2
-    assert finished.told.count("Not learned: episode ") == 2
-    assert "the builder gave no usable reply to builder/classify" in finished.told
+    assert finished.printed.count("Not learned: episode ") == 2
+    assert "the builder gave no usable reply to builder/classify" in finished.printed
     found = here("rules", folder, "--json").result
     assert (found["changes"], [rule["id"] for rule in found["rules"]]) == (0, ["rule_0", "rule_1", "rule_2"])
 
@@ -117,7 +117,7 @@ def test_a_generaliser_that_talks_rubbish_leaves_the_type_without_a_procedure(tm
     finished = here(*command, "--json", "--out", folder)
     assert (finished.returncode, finished.result["solved"]) == (0, 2)
     assert not (folder / "learnt" / "toy" / "procedures").exists()
-    assert "0 procedures" in finished.told
+    assert "0 procedures" in finished.printed
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_a_recording_replays_the_whole_build_without_a_live_call(tmp_path: Path,
     before = tape.read_text()
     command = ("build", "--env", "toy", "--model", f"recorded:{tape}", "--json", "--out", tmp_path / "run")
     finished = here(*command)
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     summary = finished.result
     assert summary["replayed_calls"] == summary["model_calls"] == 23
     assert here("formulate", tmp_path / "run").returncode == 0

@@ -56,7 +56,7 @@ def mended(run: Path) -> int:
 def test_a_plan_goes_on_from_the_chosen_action(played: Path, tmp_path: Path) -> None:
     (tmp_path / "search.py").write_text(SEARCH)
     finished = here("fork", played, 0, "--at", 1, "--plan", tmp_path / "search.py", "--out", tmp_path / "b", "--json")
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     branch, before = actions(tmp_path / "b"), actions(played)
     assert branch[0] == before[0]
     assert [action["name"] for action, _ in branch[1:4]] == ["open", "take", "put"]
@@ -67,7 +67,7 @@ def test_a_plan_goes_on_from_the_chosen_action(played: Path, tmp_path: Path) -> 
 def test_the_same_model_repeats_the_episode_whatever_the_action(played: Path, tmp_path: Path) -> None:
     for at in (0, 1, len(actions(played))):
         finished = here("fork", played, 0, "--at", at, "--out", tmp_path / str(at), "--json")
-        assert finished.returncode == 0, finished.told
+        assert finished.returncode == 0, finished.printed
         assert finished.result["totals"]["by_way"]["the same"] == 1
         assert actions(tmp_path / str(at)) == actions(played)
 
@@ -81,7 +81,7 @@ def test_another_model_answers_from_the_action_on(played: Path, tmp_path: Path) 
         branch = tmp_path / str(at)
         model = "scripted:tests/planbook/test_fork.py:always_mends"
         finished = here("fork", played, number, "--at", at, "--model", model, "--out", branch, "--json")
-        assert finished.returncode == 0, finished.told
+        assert finished.returncode == 0, finished.printed
         assert actions(branch)[:first] == actions(played, f"task/{number}")[:first]
         shown[at] = [asked["reply"]["replayed"] for asked in asks(branch)]
     assert shown[first] == [True] + [False] * (len(shown[first]) - 1)
@@ -101,7 +101,7 @@ def test_without_a_rule_the_prompts_do_not_tell_it_and_the_replies_before_stay(
 ) -> None:
     run, number = request.getfixturevalue(name), 1
     finished = here("fork", run, number, "--at", 1, "--without", "rule_0", "--out", tmp_path / "b", "--json")
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     bodies: list[Any] = [event.body for event in events(run, "ask", f"task/{number}/round")]
     before, now = bodies[0], asks(tmp_path / "b")[0]
     assert "## rule_0 " in prompt(before)
@@ -116,10 +116,10 @@ def test_a_branch_is_repeated_and_forked_itself(played: Path, tmp_path: Path) ->
     forked = ("fork", played, 0, "--at", 1, "--plan", tmp_path / "search.py", "--out", tmp_path / "b")
     assert here(*forked).returncode == 0
     again = here("rerun", tmp_path / "b", "--out", tmp_path / "again", "--json")
-    assert again.returncode == 0, again.told
+    assert again.returncode == 0, again.printed
     assert again.result["totals"]["by_way"]["the same"] == 1
     branch = here("fork", tmp_path / "b", 0, "--at", 2, "--out", tmp_path / "c", "--json")
-    assert branch.returncode == 0, branch.told
+    assert branch.returncode == 0, branch.printed
     assert actions(tmp_path / "c") == actions(tmp_path / "b") == actions(tmp_path / "again")
 
 
@@ -149,7 +149,7 @@ def test_branches_stand_beside_the_episode_in_the_report(played: Path, tmp_path:
 def test_what_cannot_be_forked_is_refused(played: Path, arguments: tuple[object, ...], says: str) -> None:
     refused = here("fork", played, *arguments)
     assert refused.returncode == 2
-    assert says in refused.told
+    assert says in refused.printed
 
 
 def test_a_plan_repeats_the_actions_that_stood_at_the_moment() -> None:

@@ -18,7 +18,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("found") / "run"
     finished = here(*BUILD, *MODEL, "--libraries-only", "--solved-after", 9, "--out", folder)
     assert finished.returncode == 0, finished.stderr
-    assert "versions of procedures published" in finished.told
+    assert "versions of procedures published" in finished.printed
     return folder
 
 
@@ -57,7 +57,7 @@ def test_goals_are_matched_or_left_to_the_planner(built: Path, tmp_path: Path) -
     assert matches["wrong"]["count"] == matches["wrong_type"]["count"] == 0
     assert matches["matched"]["count"] == finished.result["solved"] >= 15
     assert matches["matched"]["count"] + matches["abstained"]["count"] == finished.result["tasks"] == 30
-    assert "goals and found types" in finished.told
+    assert "goals and found types" in finished.printed
 
 
 def test_a_folder_that_was_learned_without_labels_is_a_library_as_well(built: Path, tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_the_same_command_goes_on_too_and_another_is_refused(tmp_path: Path, und
     assert lives([["ask", 6]], *command) == [KILLED]
     refused = here(*command, "--max-rules", 5)
     assert refused.returncode == 2
-    assert "holds another run (other learning.max_rules); name another folder with --out" in refused.told
+    assert "holds another run (other learning.max_rules); name another folder with --out" in refused.printed
     assert here(*command).returncode == 0
     assert_same(tmp_path / "run", undisturbed["build"])
     assert here(*command).returncode == 0, "and once more, when all is done"

@@ -31,11 +31,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def test_retries_are_shown_as_they_happen(tmp_path: Path, server: Server) -> None:
     server.troubles += [Refusal(503, "out of order"), Refusal(429, headers={"Retry-After": "0.1"})]
     finished = here(*SERVED, "--out", tmp_path / "run")
-    assert finished.returncode == 0, finished.told
-    assert f"openai:served at {server.url}" in finished.told
-    assert "out of order" in finished.told
-    assert "trying again in 0.0 s (try 2 of 7)" in finished.told
-    assert "trying again in 0.1 s (try 2 of 19)" in finished.told
+    assert finished.returncode == 0, finished.printed
+    assert f"openai:served at {server.url}" in finished.printed
+    assert "out of order" in finished.printed
+    assert "trying again in 0.0 s (try 2 of 7)" in finished.printed
+    assert "trying again in 0.1 s (try 2 of 19)" in finished.printed
 
 
 PAGE = Refusal(200, body="<html>Welcome</html>", headers={"Content-Type": "text/html"})
@@ -58,8 +58,8 @@ def test_each_failure_has_its_own_advice(
     server.troubles += [trouble] * 30
     failed = here(*SERVED, "--timeout", "idle=0.3", "--out", tmp_path / "run")
     assert failed.returncode == 3
-    assert says in failed.told
-    assert advice in failed.told
+    assert says in failed.printed
+    assert advice in failed.printed
     assert len(server.requests) == requests
 
 
@@ -68,8 +68,8 @@ def test_a_server_that_is_down_is_another_failure(tmp_path: Path, server: Server
         os.environ["OPENAI_BASE_URL"] = gone.url
     failed = here(*SERVED, "--out", tmp_path / "run")
     assert failed.returncode == 3
-    assert f"at {gone.url} cannot be reached after 7 requests: " in failed.told
-    assert "OPENAI_BASE_URL names its host and port" in failed.told
+    assert f"at {gone.url} cannot be reached after 7 requests: " in failed.printed
+    assert "OPENAI_BASE_URL names its host and port" in failed.printed
 
 
 def test_timeouts_hold_for_a_resumed_run_until_others_are_given(tmp_path: Path, server: Server) -> None:
@@ -86,7 +86,7 @@ def test_timeouts_hold_for_a_resumed_run_until_others_are_given(tmp_path: Path, 
 def test_a_timeout_that_cannot_be_read_is_refused(tmp_path: Path, given: str) -> None:
     refused = here(*SERVED, "--timeout", given, "--out", tmp_path / "run")
     assert refused.returncode == 2
-    assert "--timeout" in refused.told
+    assert "--timeout" in refused.printed
 
 
 def test_the_seconds_of_the_budget_end_a_call_in_flight(tmp_path: Path, server: Server) -> None:
@@ -96,8 +96,8 @@ def test_the_seconds_of_the_budget_end_a_call_in_flight(tmp_path: Path, server: 
         begun = time.monotonic()
         stopped = here(*SERVED, "--budget", f"seconds={seconds}", "--out", tmp_path / f"run of {seconds}")
         assert stopped.returncode == 4
-        assert f"the budget of {seconds} second" in stopped.told
-        assert f"--budget seconds={2 * seconds}" in stopped.told
+        assert f"the budget of {seconds} second" in stopped.printed
+        assert f"--budget seconds={2 * seconds}" in stopped.printed
         if server.requests:
             break
     assert len(server.requests) == 1
@@ -126,8 +126,8 @@ def test_calls_side_by_side_stay_within_the_budget(tmp_path: Path, executor: str
     played = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9")
     hosted = ("--jobs", 4, "--executor", executor, "--budget", f"tokens={tokens}")
     stopped = here(*played, *hosted, "--json", "--out", folder)
-    assert stopped.returncode == 4, stopped.told
-    assert "--budget tokens=60000" in stopped.told
+    assert stopped.returncode == 4, stopped.printed
+    assert "--budget tokens=60000" in stopped.printed
     used = sum(each["reply"]["usage"]["prompt"] + each["reply"]["usage"]["completion"] for each in asks(folder))
     assert tokens - 10_000 < used <= tokens
     assert stopped.result["tokens"] == used

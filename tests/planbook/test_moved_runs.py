@@ -30,7 +30,7 @@ def moved(tmp_path: Path) -> Path:
     (first / "mine" / "lights.py").write_text(LIGHTS)
     (first / "press.py").write_text(METHOD)
     played = here(*command(first), "--task", "lamp/1", "--out", first / "runs" / "r")
-    assert played.returncode == 0, played.told
+    assert played.returncode == 0, played.printed
     first.rename(now)
     return now
 
@@ -41,17 +41,17 @@ def command(folder: Path) -> tuple[object, ...]:
 
 def test_a_moved_run_is_replayed_and_gone_on_with(moved: Path) -> None:
     replayed = here("replay", moved / "runs" / "r", "--json")
-    assert (replayed.returncode, replayed.result["by_sameness"]["same"]) == (0, 1), replayed.told
+    assert (replayed.returncode, replayed.result["by_sameness"]["same"]) == (0, 1), replayed.printed
     again = here(*command(moved), "--task", "lamp/1", "--out", moved / "runs" / "r", "--json")
-    assert (again.returncode, again.result["solved"]) == (0, 1), again.told
+    assert (again.returncode, again.result["solved"]) == (0, 1), again.printed
     repeated = here("rerun", moved / "runs" / "r", "--out", moved / "runs" / "again")
-    assert repeated.returncode == 0, repeated.told
+    assert repeated.returncode == 0, repeated.printed
 
 
 def test_a_file_that_was_changed_on_the_way_is_noticed(moved: Path) -> None:
     lights = moved / "mine" / "lights.py"
     lights.write_text(lights.read_text().replace("Three lamps", "Some lamps"))
-    assert "the environment's file lights.py: changed" in here("run", "--resume", moved / "runs" / "r").told
+    assert "the environment's file lights.py: changed" in here("run", "--resume", moved / "runs" / "r").printed
 
 
 def test_a_file_that_is_gone_is_named(moved: Path) -> None:

@@ -20,7 +20,7 @@ def test_faults_of_an_environment_are_broken_and_say_where(tmp_path: Path) -> No
     (tmp_path / "push.py").write_text("print(agent.push('north'))\n")
     run = tmp_path / "run"
     played = here("exec", tmp_path / "push.py", "--env", OWN / "broken.py", "--out", run, "--json")
-    assert played.returncode == errors.BROKEN, played.told
+    assert played.returncode == errors.BROKEN, played.printed
     assert (played.result["solved"], played.result["failures"]) == (1, {"broken": 4})
     first = {task: message.partition("\n")[0] for task, message in played.result["broken_messages"].items()}
     assert first == {
@@ -31,8 +31,8 @@ def test_faults_of_an_environment_are_broken_and_say_where(tmp_path: Path) -> No
         "fails with the argument": f"the world raised KeyError: 'northwest' ({line_of('broken.py', 'way + ')})",
     }
     shown = here("show", run, "raises")
-    assert 'beside.py", line' in shown.told
-    assert "return beside.half(0)" in shown.told
+    assert 'beside.py", line' in shown.printed
+    assert "return beside.half(0)" in shown.printed
     assert here("report", run, "--out", tmp_path / "report.html").returncode == 0
     assert "return beside.half(0)" in (tmp_path / "report.html").read_text()
 
@@ -98,8 +98,8 @@ def test_a_mistake_in_an_environment_gets_one_line(written: str, instead: str, t
     (folder / "own.py").write_text(SOUND.replace(written, instead, 1))
     finished = here("exec", tmp_path / "go.py", "--env", folder / "own.py", "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
-    assert told in finished.told
-    assert "Traceback" not in finished.told
+    assert told in finished.printed
+    assert "Traceback" not in finished.printed
 
 
 def test_plans_import_the_packages_that_an_environment_offers(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_plans_import_the_packages_that_an_environment_offers(tmp_path: Path) ->
     plan = tmp_path / "plan.py"
     plan.write_text("import numpy\nprint('total', numpy.arange(4).sum())\n")
     played = here("exec", plan, "--env", tmp_path / "sums.py", "--out", tmp_path / "run", "--json")
-    assert played.returncode in (errors.OK, errors.BROKEN), played.told
-    assert "total 6" in here("show", tmp_path / "run", 0).told
+    assert played.returncode in (errors.OK, errors.BROKEN), played.printed
+    assert "total 6" in here("show", tmp_path / "run", 0).printed
     (tmp_path / "bare.py").write_text(SOUND)
-    assert "there is no module `numpy`" in here("check", plan, "--env", tmp_path / "bare.py").told
+    assert "there is no module `numpy`" in here("check", plan, "--env", tmp_path / "bare.py").printed

@@ -31,14 +31,14 @@ def started(path: Path, *arguments: object) -> Played:
 def test_a_method_of_a_file_is_played_like_any_other(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     played = here("run", "--planner", REFINE, *TASKS, *MODEL, "--out", one, "--json")
-    assert played.returncode == 0, played.told
+    assert played.returncode == 0, played.printed
     assert (played.result["solved"], played.result["model_calls"]) == (4, 8)
     made_of = json.loads((one / "run.json").read_text())["made_of"]["prompts"]
     assert "the method's file refine.py" in made_of
 
     given = ("--planner-option", "times=2", "--executor", "processes", "--jobs", "2")
     again = here("run", "--planner", REFINE, *TASKS, *MODEL, *given, "--out", other, "--json")
-    assert again.returncode == 0, again.told
+    assert again.returncode == 0, again.printed
     assert (again.result["solved"], again.result["model_calls"]) == (4, 12)
     for command in (
         ("report", one, other, "--out", tmp_path / "report.html"),
@@ -51,8 +51,8 @@ def test_a_method_of_a_file_is_played_like_any_other(tmp_path: Path) -> None:
         ("planners", REFINE),
     ):
         finished = here(*command)
-        assert finished.returncode == 0, (command, finished.told)
-    shown = here("show", one, 1).told
+        assert finished.returncode == 0, (command, finished.printed)
+    shown = here("show", one, 1).printed
     assert "draft 0" in shown
     assert re.search(r"lines: \d", shown)
     assert "critic was asked refine.j2" in shown
@@ -63,14 +63,14 @@ def test_a_record_and_figures_of_its_own_take_the_file_alone(tmp_path: Path) -> 
     run, file = tmp_path / "run", tmp_path / "run.jsonl"
     played = here("run", "--planner", REFINE, *TASKS, *MODEL, "--out", run, "--json")
     assert played.result["drafts"]["drafts"] == 4
-    assert "Revised: 4 drafts of " in played.told
+    assert "Revised: 4 drafts of " in played.printed
     assert here("export", run, "--out", file).returncode == 0
     for line in file.read_text().splitlines():
         (span,) = json.loads(line)["spans"]
         assert (span["name"], span["title"], span["data"]["number"]) == ("draft", "draft 0", 0)
         assert span["order"] < span["end"]
     assert here("import", file, "--out", tmp_path / "again").returncode == 0
-    assert "draft 0" in here("show", tmp_path / "again", 1).told
+    assert "draft 0" in here("show", tmp_path / "again", 1).printed
 
 
 def test_a_method_whose_options_have_changed_is_told_before_anything_is_played(tmp_path: Path) -> None:
@@ -156,15 +156,15 @@ def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
 def test_a_mistake_in_a_method_gets_one_line(name: str, told: str, tmp_path: Path) -> None:
     finished = here("run", "--planner", f"{OWN}/faulty.py{name}", *TASKS, "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
-    assert told in finished.told
-    assert "Traceback" not in finished.told
+    assert told in finished.printed
+    assert "Traceback" not in finished.printed
 
 
 def test_a_file_that_fails_while_it_is_imported_says_why(tmp_path: Path) -> None:
     (tmp_path / "method.py").write_text("import nothing_of_that_name\n")
     finished = here("run", "--planner", f"{tmp_path}/method.py", *TASKS, "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
-    assert "failed while it was imported: ModuleNotFoundError" in finished.told
+    assert "failed while it was imported: ModuleNotFoundError" in finished.printed
 
 
 @pytest.mark.deep

@@ -34,7 +34,7 @@ def cluster() -> Iterator[str]:
 @pytest.mark.usefixtures("cluster")
 def test_a_cluster_comes_to_the_same_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     finished = here(*command(tmp_path, *RAY, *TASKS, pause=0.4))
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert told(tmp_path) == undisturbed
     assert len(processes(tmp_path)) == 2
     assert os.getpid() not in processes(tmp_path)
@@ -43,7 +43,7 @@ def test_a_cluster_comes_to_the_same_as_threads(tmp_path: Path, undisturbed: lis
 @pytest.mark.usefixtures("cluster")
 def test_a_worker_that_dies_is_replaced(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     finished = here(*command(tmp_path, *RAY, *TASKS, deadly="fetch_two/3", deaths=1))
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert told(tmp_path) == undisturbed
 
 
@@ -53,14 +53,14 @@ def test_a_worker_that_dies_is_replaced_with_the_store_in_postgresql(
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", postgres.password)
     finished = here(*command(tmp_path, *RAY, "--store", postgres.url, *TASKS, deadly="fetch_two/3", deaths=1))
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert told(tmp_path) == undisturbed
 
 
 @pytest.mark.usefixtures("cluster")
 def test_an_episode_that_kills_three_workers_is_broken_and_the_others_are_not(tmp_path: Path) -> None:
     finished = here(*command(tmp_path, *RAY, *TASKS, "--json", deadly="fetch_two/3", deaths=99))
-    assert finished.returncode == 1, finished.told
+    assert finished.returncode == 1, finished.printed
     assert (finished.result["solved"], finished.result["failures"]) == (11, {"broken": 1})
 
 
@@ -149,7 +149,7 @@ def test_an_address_without_a_cluster_is_told_soon_and_before_the_run_begins(
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     wrong = here(*command(tmp_path, *RAY, *TASKS))
     assert wrong.returncode == 3
-    assert "no Ray cluster answers at 127.0.0.1:9" in wrong.told
+    assert "no Ray cluster answers at 127.0.0.1:9" in wrong.printed
     assert not (tmp_path / "run").exists()
 
 

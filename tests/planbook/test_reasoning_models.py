@@ -32,7 +32,7 @@ def test_what_a_model_thinks_is_not_run(planner: str, stream: tuple[str, ...], o
     option = "replans=1" if planner == "automanual" else "iterations=2"
     played = here("run", *given, option, *stream, "--model", f"scripted:{tmp_path}/model.py:answer",
                   "--out", tmp_path / "run")  # fmt: skip
-    assert played.returncode == 0, played.told
+    assert played.returncode == 0, played.printed
     assert opened(tmp_path / "run") == {"['box_1']"}
     for ask in asks(tmp_path / "run"):
         assert "Maybe" in ask["reply"]["reasoning"]
@@ -43,6 +43,6 @@ def test_a_thought_without_an_end_is_no_plan(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(f"def answer(messages, sampling):\n    return {'<think>' + THOUGHT!r}\n")
     played = here("run", "--planner", "automanual", "--env", "toy", "--split", "all:1", "--model",
                   f"scripted:{tmp_path}/model.py:answer", "--out", tmp_path / "run", "--json")  # fmt: skip
-    assert played.returncode == 0, played.told
+    assert played.returncode == 0, played.printed
     assert played.result["failures"] == {"parse": 1}
     assert opened(tmp_path / "run") == set()

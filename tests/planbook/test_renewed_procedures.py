@@ -10,7 +10,7 @@ def built(folder: Path, model: str, *options: object, tasks: int = 3) -> str:
     """Build on tasks of one type; return the code of the type's procedure."""
     command = ("--types", "fetch", "--tasks-per-type", tasks, "--model", scripted(model), "--out", folder)
     finished = here("build", "--env", "toy", *command, *options)
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     state: Any = events(folder, "learnt", f"learn/{tasks - 1}")[-1].body
     code: str = state["knowledge"]["procedures"]["fetch"]["code"]
     return code

@@ -87,7 +87,7 @@ def test_an_undo_can_be_undone(run: Path) -> None:
     here("rules", run, "undo", 1)
     again = here("rules", run, "undo", 1)
     assert again.returncode == 2
-    assert "undoing change 1 changes nothing" in again.told
+    assert "undoing change 1 changes nothing" in again.printed
     undone = here("rules", run, "--json").result["changes"]
     assert here("rules", run, "undo", undone).returncode == 0
     assert here("rules", run, "--json").result["rules"] == before
@@ -102,7 +102,7 @@ def test_building_goes_on_from_what_was_undone(tmp_path: Path) -> None:
     calls = len(asks(folder))
     assert here("rules", folder, "undo", 1).returncode == 0
     finished = here(*command, "--budget", "calls=1000")
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     later = [prompt(each) for each in asks(folder)[calls:] if each["template"] == "automanual/task.j2"]
     assert later
     assert "## rule_3" not in later[0]
@@ -124,7 +124,7 @@ def test_what_was_under_way_when_rules_were_undone_is_done_anew(tmp_path: Path) 
     )
     assert here("rules", folder, "undo", 1).returncode == 0
     finished = here(*command, "--budget", "calls=1000")
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     again = [each for each in asks(folder)[number:] if each["template"] == "builder/classify.j2"]
     assert "look into every box" not in prompt(again[0]).split("# The episode")[0]
     once_more = here("run", "--resume", folder, "--json")
@@ -134,7 +134,7 @@ def test_what_was_under_way_when_rules_were_undone_is_done_anew(tmp_path: Path) 
 def test_rules_with_a_check_are_measured_and_one_that_nobody_obeys_is_dropped(tmp_path: Path) -> None:
     more = ("--no-procedures", "--checks", "--solved-after", "9", "--out", tmp_path / "run")
     built = here("build", "--env", "toy", "--model", scripted("checking"), *more)
-    assert built.returncode == 0, built.told
+    assert built.returncode == 0, built.printed
     changes = here("rules", tmp_path / "run", "log").stdout
     assert "consolidator" in changes
     assert "rule_3" not in ids(tmp_path / "run")

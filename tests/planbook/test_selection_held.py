@@ -35,7 +35,7 @@ def test_no_task_of_another_split_seed_or_type_is_played(
 ) -> None:
     (tmp_path / "get.py").write_text("agent.get()\n")
     finished = here("exec", tmp_path / "get.py", *CELLAR, *chosen, "--out", tmp_path / "run", "--json")
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert tasks_of(tmp_path / "run") == played
 
 
@@ -45,7 +45,7 @@ def test_building_sees_no_test_task_and_testing_no_building_task(tmp_path: Path)
     assert here("build", *CELLAR, "--split", "train", *model, "--out", tmp_path / "built").returncode == 0
     assert {task.partition("/")[0] for task in tasks_of(tmp_path / "built")} == {"train"}
     tested = here("test", *CELLAR, "--split", "test", *model, "--library", tmp_path / "built", "--out", tmp_path / "t")
-    assert tested.returncode == 0, tested.told
+    assert tested.returncode == 0, tested.printed
     assert {task.partition("/")[0] for task in tasks_of(tmp_path / "t")} == {"test"}
 
 
@@ -56,7 +56,7 @@ def test_a_fixed_set_of_tasks_is_built_on_without_drawing_seeds(tmp_path: Path) 
     (tmp_path / "model.py").write_text(MODEL)
     built = here("build", "--env", tmp_path / "lights.py", "--model", f"scripted:{tmp_path}/model.py:answer",
                  "--out", tmp_path / "run", "--json")  # fmt: skip
-    assert built.returncode == 0, built.told
+    assert built.returncode == 0, built.printed
     assert tasks_of(tmp_path / "run") == ["lamp/1", "lamp/2", "lamp/3"]
 
 
@@ -71,4 +71,4 @@ def test_a_selection_without_tasks_says_what_there_is(chosen: tuple[str, ...], t
     (tmp_path / "get.py").write_text("agent.get()\n")
     finished = here("exec", tmp_path / "get.py", *CELLAR, *chosen, "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
-    assert told in finished.told
+    assert told in finished.printed

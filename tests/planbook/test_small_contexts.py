@@ -42,7 +42,7 @@ def test_the_prompts_of_adapt_fit_four_thousand_tokens(environment: str, actions
     options = ["--sampling", f"context={CONTEXT}", "--sampling", f"max_tokens={REPLY}"]
     stepwise = ["--planner-option", f"actions_per_reply={actions}"] if actions else []
     done = here("run", *given, *options, *stepwise, "--planner-option", "d_max=2", "--out", tmp_path / "run")
-    assert done.returncode == 0, done.told
+    assert done.returncode == 0, done.printed
     asked = asks(tmp_path / "run")
     assert {each["role"] for each in asked} == {"executor", "planner"}
     for each in asked:

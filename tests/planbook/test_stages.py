@@ -40,7 +40,7 @@ def test_a_type_is_left_alone_after_three_successes_in_a_row(built: Built) -> No
     assert finished.result["left_out"] == 6
     causes = [event.body["cause"] for event in events(folder, "outcome", "task")]
     assert causes.count("type_solved") == 6
-    assert "Left out, as their type was solved often enough in a row: 6." in finished.told
+    assert "Left out, as their type was solved often enough in a row: 6." in finished.printed
 
 
 def test_fewer_successes_can_be_enough(tmp_path: Path) -> None:
@@ -180,13 +180,13 @@ def test_a_shortened_manual_is_a_file_of_its_own_beside_the_whole_one(tmp_path: 
     home = folder / "learnt" / "toy"
     whole = (home / "manual.md").read_text()
     short = here("formulate", folder, "--tokens", 400, "--json")
-    assert short.returncode == 0, short.told
+    assert short.returncode == 0, short.printed
     assert short.result["manuals"] == [str(home / "manual.md"), str(home / "manual.short.md")]
     assert "[left out for length]" in (home / "manual.short.md").read_text()
     assert (home / "manual.md").read_text() == whole
     refused = here("formulate", folder, "--tokens", 120)
     assert refused.returncode == 2
-    assert "120 are allowed: allow more" in refused.told
+    assert "120 are allowed: allow more" in refused.printed
     assert here("formulate", folder).returncode == 0
     assert not (home / "manual.short.md").exists()
 
@@ -195,17 +195,17 @@ def test_formulating_what_is_no_building_run_or_has_no_rules_is_refused_in_one_l
     here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "played")
     refused = here("formulate", tmp_path / "played")
     assert refused.returncode == 2
-    assert "is not a building run; rules come from `planbook build`" in refused.told
+    assert "is not a building run; rules come from `planbook build`" in refused.printed
     here(*BUILD, "--without", "rules", "--no-procedures", "--tasks-per-type", 1, "--out", tmp_path / "ruleless")
     refused = here("formulate", tmp_path / "ruleless")
     assert refused.returncode == 2
-    assert "has no rules to formulate" in refused.told
+    assert "has no rules to formulate" in refused.printed
 
 
 def test_replaying_a_building_run_and_a_test_run_needs_no_model(tmp_path: Path, built: Built) -> None:
     folder, finished = built
     replayed = here("replay", folder, "--json")
-    assert replayed.returncode == 0, replayed.told
+    assert replayed.returncode == 0, replayed.printed
     assert replayed.result["by_sameness"]["same"] == finished.result["tasks"] == 6
     assert replayed.result["by_sameness"]["not compared"] == 6, "those that were left out"
     here("test", "--env", "toy", "--model", scripted(), "--library", folder, "--out", tmp_path / "t")
@@ -222,7 +222,7 @@ def test_rules_of_each_type_by_themselves(tmp_path: Path) -> None:
     assert (folder / "learnt" / "fetch" / "toy" / "manual.md").exists()
     refused = here("rules", folder, "show")
     assert refused.returncode == 2
-    assert "name one with --group: fetch, fetch_two" in refused.told
+    assert "name one with --group: fetch, fetch_two" in refused.printed
     one, two = (here("rules", folder, "log", "--group", group, "--json").result for group in ("fetch", "fetch_two"))
     of_type = {index(event.scope): event.body["task"]["type"] for event in events(folder, "task", "task")}  # type: ignore[index, call-overload]
     for group, shown in (("fetch", one), ("fetch_two", two)):
@@ -265,7 +265,7 @@ def test_building_goes_on_from_an_earlier_run_whatever_becomes_of_that(tmp_path:
 def test_verifying_on_more_tasks_is_checked_before_anything_is_paid_for(tmp_path: Path, given: str) -> None:
     refused = here(*BUILD, "--verify", given, "--out", tmp_path / "run")
     assert refused.returncode == 2
-    assert f"--verify {given}" in refused.told
+    assert f"--verify {given}" in refused.printed
     assert not (tmp_path / "run").exists()
 
 
@@ -285,7 +285,7 @@ def test_starts_are_none_one_or_several(tmp_path: Path) -> None:
     (start / "rules.json").write_text('[{"id": "rule_0", "type": "Special Mechanism", "content": "Mine: look."}]')
     for name, given in (("none", ""), ("several", f"fetch,{start}"), ("own", start)):
         finished = here(*command, "--start", given, "--out", tmp_path / name)
-        assert finished.returncode == 0, finished.told
+        assert finished.returncode == 0, finished.printed
     none, several, mine = (asks(tmp_path / name)[0]["messages"] for name in ("none", "several", "own"))
     assert "# An example" not in none[0]["content"]
     assert "rule_0" not in none[1]["content"]
@@ -294,14 +294,14 @@ def test_starts_are_none_one_or_several(tmp_path: Path) -> None:
     assert "## rule_0 (Special Mechanism)\n\nMine: look." in mine[1]["content"]
     refused = here(*command, "--start", "nowhere", "--out", tmp_path / "refused")
     assert refused.returncode == 2
-    assert "no start 'nowhere': toy has fetch" in refused.told
+    assert "no start 'nowhere': toy has fetch" in refused.printed
 
 
 def test_above_so_many_rules_the_consolidator_is_asked_and_bounded(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = (*BUILD, "--no-procedures", "--model", f"consolidator={scripted('never_done')}", "--max-rules", 3)
     finished = here(*command, "--json", "--out", folder)
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     asked = [event.scope for event in events(folder, "ask", "learn") if "/consolidator/" in event.scope]
     assert asked
     assert max(map(asked.count, asked)) == 4, "it asks to look at an episode for ever, and is stopped"
@@ -335,7 +335,7 @@ def test_an_environment_that_dies_while_a_procedure_is_verified_is_made_anew(
     (tmp_path / "fragile.py").write_text(BREAKS.replace("{dies}", str(dies)))
     command = ("build", "--env", f"{tmp_path / 'fragile.py'}:Fragile", "--model", scripted(), "--types", "fetch")
     finished = here(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert finished.result["solved"] == 3
     first = [e for e in events(tmp_path / "run", "outcome", "learn/0") if "/verification/0/" in e.scope]
     assert [e.body["outcome"] for e in first].count("broken") == len(dies)
@@ -345,7 +345,7 @@ def test_an_environment_that_dies_while_a_procedure_is_verified_is_made_anew(
 
 def test_offline_building_side_by_side_begins_once(tmp_path: Path) -> None:
     built = here(*BUILD, "--without", "online", "--jobs", "4", "--no-procedures", "--json", "--out", tmp_path / "run")
-    assert built.returncode == 0, built.told
+    assert built.returncode == 0, built.printed
     assert built.result["left_out"] == 0
     assert [event.scope for event in events(tmp_path / "run", "learnt", "beginning")] == ["beginning/all"]
 
@@ -385,7 +385,7 @@ def test_a_procedure_is_tried_on_each_new_task_of_its_type(tmp_path: Path) -> No
 def test_rules_are_built_from_whatever_plays(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     built = here(*BUILD, "--planner", "procedures", "--tasks-per-type", 2, "--no-procedures", "--json", "--out", folder)
-    assert built.returncode == 0, built.told
+    assert built.returncode == 0, built.printed
     assert built.result["solved"] == built.result["tasks"] == 4
     assert {event.scope.split("/")[0] for event in events(folder, "ask")} == {"learn"}
     assert '"fetch_two"' in (folder / "learnt" / "toy" / "skills.json").read_text()
@@ -393,7 +393,7 @@ def test_rules_are_built_from_whatever_plays(tmp_path: Path) -> None:
 
 
 def test_more_rules_than_there_is_room_for_are_told(tmp_path: Path) -> None:
-    told = here(*BUILD, "--max-rules", 1, "--out", tmp_path / "run").told
+    told = here(*BUILD, "--max-rules", 1, "--out", tmp_path / "run").printed
     assert "more than --max-rules: success processes and helper methods are never deleted" in told
 
 
@@ -406,6 +406,6 @@ def test_a_library_s_example_and_the_starts_are_both_shown(tmp_path: Path) -> No
     again = ("--types", "fetch", "--tasks-per-type", 1, "--library", first, "--start", f"fetch,{start}")
     for name, more in (("rules", ()), ("libraries", ("--libraries-only",))):
         finished = here(*BUILD, *again, *more, "--out", tmp_path / name)
-        assert finished.returncode == 0, finished.told
+        assert finished.returncode == 0, finished.printed
         system = asks(tmp_path / name)[0]["messages"][0]["content"]
         assert system.count("An example of my own.") == 1

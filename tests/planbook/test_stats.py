@@ -104,7 +104,7 @@ def test_stats_tells_of_building_runs_and_of_outcomes_that_contradict_their_verd
 
 def built(folder: Path, *arguments: object) -> Path:
     finished = here("build", *arguments, "--model", scripted(), "--out", folder)
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     return folder
 
 

@@ -80,7 +80,7 @@ def recorded(request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path: Path) -
     """A player of a recording's run, and its episodes."""
     name = request.param
     played = here(*command(name), "--model", f"recorded:{name}", "--out", tmp_path / "run", "--json")
-    assert played.returncode == 0, played.told
+    assert played.returncode == 0, played.printed
     with closing(Run.open(tmp_path / "run")) as run:
         yield Player(name, run.config, memory_of(run.config), sandbox), run.entries()
 

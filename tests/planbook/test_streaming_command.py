@@ -20,11 +20,11 @@ def streamed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that streamed, some of whose plans failed."""
     out = tmp_path_factory.mktemp("streamed") / "run"
     played = here(*COMMAND, "--stream", "--out", out, "--json")
-    assert played.returncode == 0, played.told
+    assert played.returncode == 0, played.printed
     assert played.result["mean_error_steps"] > 0
     stopped, calls = played.result["stopped_replies"], played.result["model_calls"]
     assert stopped == calls > 0
-    assert f"Streamed: {stopped} of {calls} replies stopped early" in played.told
+    assert f"Streamed: {stopped} of {calls} replies stopped early" in played.printed
     return out
 
 
@@ -39,8 +39,8 @@ def deeds(folder: Path) -> list[Any]:
 
 def test_it_comes_to_the_same_as_without(streamed: Path, tmp_path: Path) -> None:
     waited = here(*COMMAND, "--out", tmp_path / "run", "--json")
-    assert waited.returncode == 0, waited.told
-    assert "Streamed: " not in waited.told
+    assert waited.returncode == 0, waited.printed
+    assert "Streamed: " not in waited.printed
     assert deeds(streamed) == deeds(tmp_path / "run")
     assert [kind for _, kind, _, _ in events(tmp_path / "run") if kind == "heard"] == []
 
@@ -54,21 +54,21 @@ def test_what_was_received_is_recorded_before_what_it_led_to_and_marked_where_it
 
 def test_it_is_repeated_exactly(streamed: Path) -> None:
     again = here("replay", streamed, "--json")
-    assert again.result["by_sameness"]["same"] == 6, again.told
+    assert again.result["by_sameness"]["same"] == 6, again.printed
 
 
 def test_it_is_shown_and_reported_where_a_reply_was_cut(streamed: Path) -> None:
     shown = here("show", streamed, "0")
-    assert "tokens; the reply was stopped)" in shown.told
-    assert shown.told.index("was asked") < shown.told.index("Cell 0")
+    assert "tokens; the reply was stopped)" in shown.printed
+    assert shown.printed.index("was asked") < shown.printed.index("Cell 0")
     reported = here("report", streamed)
-    assert reported.returncode == 0, reported.told
+    assert reported.returncode == 0, reported.printed
 
 
 def test_it_can_be_exported_and_imported(streamed: Path, tmp_path: Path) -> None:
     assert here("export", streamed, "--out", tmp_path / "episodes.jsonl").returncode == 0
     imported = here("import", tmp_path / "episodes.jsonl", "--out", tmp_path / "imported")
-    assert imported.returncode == 0, imported.told
+    assert imported.returncode == 0, imported.printed
     assert here("show", tmp_path / "imported", "0").returncode == 0
     kept = [event for event in events(streamed) if event[1] in ("act", "cell", "ask", "outcome")]
     copied = [event for event in events(tmp_path / "imported") if event[1] in ("act", "cell", "ask", "outcome")]
@@ -84,7 +84,7 @@ def test_an_episode_killed_while_a_reply_came_starts_over_if_the_model_says_othe
     kill_after_first_action(folder)
     script.write_text("def answer(messages, sampling):\n    return " + repr(f"```python\n{SOLVING}\n```"))
     resumed = here(*command, *model)
-    assert (resumed.returncode, resumed.result["solved"]) == (0, 1), resumed.told
+    assert (resumed.returncode, resumed.result["solved"]) == (0, 1), resumed.printed
     assert resumed.result["model_calls"] == 2, "what the other reply cost counts"
 
 

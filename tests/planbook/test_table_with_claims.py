@@ -23,13 +23,13 @@ def with_table(name: str, folder: Path) -> None:
     header = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])
     command = (*header["command"].split(), "--model", f"recorded:{name}", "--table")
     as_json = here(*command, "--out", folder / "one", "--json")
-    assert as_json.returncode == 0, as_json.told
+    assert as_json.returncode == 0, as_json.printed
     assert len(as_json.stdout.splitlines()) == 1
     assert "table" in as_json.result
     printed = here(*command, "--out", folder / "one")  # the run is over: it is only printed again
-    assert printed.returncode == 0, printed.told
+    assert printed.returncode == 0, printed.printed
     if claims := as_json.result["claims"]:
-        assert "Claims about whole tasks, against the verdict" in printed.told
+        assert "Claims about whole tasks, against the verdict" in printed.printed
         assert sum(value for key, value in claims.items() if key != "false") == as_json.result["tasks"]
 
 
@@ -57,7 +57,7 @@ def test_a_scripted_claim_stands_beside_the_papers(
     (tmp_path / "model.py").write_text(f"def answer(messages, sampling):\n    return {reply!r}\n")
     given = ("--planner", planner, "--env", env, "--split", split, "--model", f"scripted:{tmp_path}/model.py:answer")
     finished = here("run", *given, "--table", "--out", tmp_path / "run", "--json")
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert "table" in finished.result
 
 
@@ -78,5 +78,5 @@ def test_tested_with_claims_stands_beside_the_papers(tmp_path: Path) -> None:
         tmp_path / "run",
     )
     tested = here("test", *given, "--model", f"scripted:{tmp_path}/model.py:answer")
-    assert tested.returncode == 0, tested.told
+    assert tested.returncode == 0, tested.printed
     assert tested.result["claims"]["claimed_and_not"] == 2

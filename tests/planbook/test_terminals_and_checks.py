@@ -81,8 +81,8 @@ def test_a_table_that_no_terminal_of_the_width_has_room_for_is_a_list() -> None:
 
 def test_one_task_has_a_line_and_no_table(tmp_path: Path) -> None:
     played = here("run", "--env", "toy", "--task", "fetch/0", "--out", tmp_path / "run")
-    assert "procedures on toy: 1 task, solved; 3 actions, 0 error steps" in played.told
-    assert "interval" not in played.told
+    assert "procedures on toy: 1 task, solved; 3 actions, 0 error steps" in played.printed
+    assert "interval" not in played.printed
 
 
 def test_the_reason_of_a_failure_is_told_at_the_end_of_a_run(tmp_path: Path) -> None:
@@ -91,9 +91,9 @@ def test_the_reason_of_a_failure_is_told_at_the_end_of_a_run(tmp_path: Path) -> 
     script.write_text(f"REPLIES = {[plan] * 99}")
     model = ("--planner", "automanual", "--model", f"scripted:{script}:REPLIES", "--out", tmp_path / "run")
     played = here("run", "--env", "toy", "--seeds", "0-1", "--types", "fetch", *model)
-    assert "Not solved, by cause: raised 2." in played.told
-    assert "For example fetch/0 (0): line 2: ZeroDivisionError: division by zero" in played.told
-    assert f"To see why: planbook show {tmp_path / 'run'} failed" in played.told
+    assert "Not solved, by cause: raised 2." in played.printed
+    assert "For example fetch/0 (0): line 2: ZeroDivisionError: division by zero" in played.printed
+    assert f"To see why: planbook show {tmp_path / 'run'} failed" in played.printed
 
 
 def test_an_error_in_a_function_names_the_lines_that_led_to_it(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_limit_names_the_option_that_changes_it(tmp_path: Path) -> None:
     played = here("run", "--env", "toy", "--task", "fetch/0", "--limit", "wall_seconds=0.5", *model)
     assert (
         "For example fetch/0: wall: the cell ran for more than 0.5 s of wall clock; --limit wall_seconds=N"
-        in played.told
+        in played.printed
     )
 
 
@@ -139,11 +139,11 @@ def test_refusals_say_once_what_there_is(
 
 def test_episodes_have_one_number(tmp_path: Path) -> None:
     built = here(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", tmp_path / "run")
-    numbers = re.findall(r"Episode (\d+), (\S+):", built.told)
+    numbers = re.findall(r"Episode (\d+), (\S+):", built.printed)
     assert [number for number, _ in numbers] == ["0", "1"]
     for number, task in numbers:
         assert here("show", tmp_path / "run", number).stdout.startswith(f"{task}  episode {number}")
-    assert "give a number from 0 to 1" in here("show", tmp_path / "run", 2).told
+    assert "give a number from 0 to 1" in here("show", tmp_path / "run", 2).printed
 
 
 @pytest.mark.parametrize("ending", [">/dev/full", "--json >/dev/full"])

@@ -39,8 +39,8 @@ def written(folder: Path, tasks: list[dict[str, object]]) -> tuple[str, str]:
 def learned(env: tuple[str, ...], tmp_path: Path, *, building: str, testing: str) -> Finished:
     """Build on the tasks of one selection, and test on those of another without a model."""
     built = here("build", *env, *building.split(), *MODEL, "--out", tmp_path / "built", "--json")
-    assert built.returncode == 0, built.told
-    assert built.result["solved"] == built.result["tasks"] > 1, built.told
+    assert built.returncode == 0, built.printed
+    assert built.result["solved"] == built.result["tasks"] > 1, built.printed
     library = ("--library", tmp_path / "built")
     return here("test", *env, *testing.split(), *library, "--out", tmp_path / "tested", "--json")
 
@@ -61,7 +61,7 @@ def test_a_module(tmp_path: Path) -> None:
     tested = learned(env, tmp_path, building="", testing="--split test")
     assert_solved_without_a_model(tested, 2)
     unknown = here("test", *env, "--types", "tidi", "--out", tmp_path / "none")
-    assert "has no task type tidi; did you mean tidy?" in unknown.told
+    assert "has no task type tidi; did you mean tidy?" in unknown.printed
 
 
 def test_an_mcp_server(tmp_path: Path) -> None:
@@ -89,6 +89,6 @@ def test_a_gymnasium_environment(tmp_path: Path) -> None:
 
 
 def assert_solved_without_a_model(tested: Finished, tasks: int) -> None:
-    assert tested.returncode == 0, tested.told
-    assert (tested.result["solved"], tested.result["tasks"]) == (tasks, tasks), tested.told
+    assert tested.returncode == 0, tested.printed
+    assert (tested.result["solved"], tested.result["tasks"]) == (tasks, tasks), tested.printed
     assert tested.result["model_calls"] == 0

@@ -75,7 +75,7 @@ def test_a_plan_finds_tools_that_its_prompt_did_not_list(many: str, tmp_path: Pa
     played = here(
         "run", *given, "--model", f"scripted:{tmp_path}/script.py:answer", "--out", tmp_path / "run", "--json"
     )
-    assert (played.returncode, played.result["solved"]) == (0, 1), played.told
+    assert (played.returncode, played.result["solved"]) == (0, 1), played.printed
     asked = prompt(asks(tmp_path / "run")[0])
     assert "agent.weigh_blue_boat(" in asked
     assert "agent.search(" in asked

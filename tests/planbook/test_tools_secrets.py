@@ -49,7 +49,7 @@ def test_a_variable_in_a_command_is_recorded_by_its_name(tmp_path: Path, monkeyp
 def _run(folder: Path, env: str) -> None:
     given = ("--env", env, "-o", f"tasks={folder}/tasks.yaml", "-o", "timeout=20", "--planner", "automanual")
     played = here("run", *given, "--model", f"scripted:{folder}/script.py:answer", "--out", folder / "run", "--json")
-    assert played.returncode == 0, played.told
+    assert played.returncode == 0, played.printed
     told = "\n".join(map(prompt, asks(folder / "run")))
     assert "the key is ***" in told
     assert "Key ***." in told
@@ -57,4 +57,4 @@ def _run(folder: Path, env: str) -> None:
     files = [path for path in (folder / "run").rglob("*") if path.is_file()]
     assert {"run.json", "run.db", "report.html"} <= {path.name for path in files}
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
-    assert SECRET not in told + played.told
+    assert SECRET not in told + played.printed

@@ -39,11 +39,11 @@ def test_webarena_tasks_that_cannot_be_judged_are_counted(tmp_path: Path) -> Non
     folder = tmp_path / "run"
     command = ("exec", plan, "--env", "web", "-o", f"tasks={tasks}", "--split", "look_up")
     played = here(*command, "--out", folder, "--json")
-    assert (played.returncode, played.result["solved"], played.result["tasks"]) == (0, 1, 1), played.told
+    assert (played.returncode, played.result["solved"], played.result["tasks"]) == (0, 1, 1), played.printed
     fuzzy, login = played.result["unjudgeable"].items()
     assert ("judged by a language model" in fuzzy[0], fuzzy[1]) == (True, 2)
     assert ("logins=FOLDER" in login[0], login[1]) == (True, 1)
-    assert "nothing here can judge them: 3 more tasks of the selection." in played.told
+    assert "nothing here can judge them: 3 more tasks of the selection." in played.printed
     assert json.loads((folder / "run.json").read_text())["unjudgeable"] == played.result["unjudgeable"]
     assert here("report", folder, "--out", tmp_path / "report.html").returncode == 0
     page = (tmp_path / "report.html").read_text()

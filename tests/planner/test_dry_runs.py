@@ -100,6 +100,6 @@ def test_exec_refuses_a_plan_that_cannot_succeed_before_its_first_action(tmp_pat
     plan = tmp_path / "plan.py"
     plan.write_text("agent.open('box_1')\nagent.put('apple')\n")
     command = ("exec", plan, "--env", "toy", "--task", TASK.id)
-    assert "failure (check) after 0 actions" in (told := here(*command, "--dry-run", "--out", tmp_path / "dry").told)
+    assert "failure (check) after 0 actions" in (told := here(*command, "--dry-run", "--out", tmp_path / "dry").printed)
     assert "put('apple') cannot succeed: nothing is held then" in told
-    assert "after 2 actions" in here(*command, "--out", tmp_path / "run").told
+    assert "after 2 actions" in here(*command, "--out", tmp_path / "run").printed

@@ -25,7 +25,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name in METHODS:
         words: str = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"]
         played = here(*words.split(), "--model", f"recorded:{name}", "--out", home / name)
-        assert played.returncode == 0, played.told
+        assert played.returncode == 0, played.printed
     built = here(*BUILD, "--out", home / "toy")
-    assert built.returncode == 0, built.told
+    assert built.returncode == 0, built.printed
     return {folder.name: folder for folder in home.iterdir()}

@@ -35,7 +35,7 @@ def test_a_building_runs_own_episodes_teach_the_same_again(form: str, played: Pa
         here("import", source, "--out", tmp_path / "imported")
         source = tmp_path / "imported"
     finished = learned_from("--from", source, "--out", tmp_path / "built")
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
     assert history(tmp_path / "built") == history(played)
     given = json.loads((tmp_path / "built" / "run.json").read_text())["config"]["learning"]["given"]
@@ -56,11 +56,11 @@ def test_whatever_holds_the_same_episodes_has_the_same_digest(played: Path, tmp_
 def test_a_recorded_build_comes_to_the_same_rules_from_an_imported_copy_of_its_episodes(tmp_path: Path) -> None:
     how = ("--tasks-per-type", 1, "--verify", "generated:10", "--model", "recorded:alfworld-generated")
     built = here("build", "--env", "alfworld", "--split", "generated", *how, "--out", tmp_path / "built")
-    assert built.returncode == 0, built.told
+    assert built.returncode == 0, built.printed
     here("export", tmp_path / "built", "--format", "parquet", "--out", tmp_path / "x.parquet")
     here("import", tmp_path / "x.parquet", "--out", tmp_path / "imported")
     again = here("build", "--from", tmp_path / "imported", *how, "--out", tmp_path / "again", "--json")
-    assert again.returncode == 0, again.told
+    assert again.returncode == 0, again.printed
     assert files(tmp_path / "again" / "learnt") == files(tmp_path / "built" / "learnt")
     assert history(tmp_path / "again") == history(tmp_path / "built")
     assert not [each for each in events(tmp_path / "again", "sitting") if each.scope != "run"]
@@ -97,7 +97,7 @@ def test_episodes_of_several_runs_and_of_another_method(runs: dict[str, Path], p
     here("run", "--planner", "random", "--env", "toy", "--split", "all:2", "--out", tmp_path / "random")
     both = ("--from", tmp_path / "random", "--from", played, "--no-procedures", "--out", tmp_path / "built")
     finished = learned_from(*both)
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     assert finished.result["tasks"] == 5
     config = json.loads((tmp_path / "built" / "run.json").read_text())["config"]
     assert [given["episodes"] for given in config["learning"]["given"]] == [2, 3]
@@ -133,7 +133,7 @@ def test_a_source_that_has_changed_is_not_gone_on_with(played: Path, tmp_path: P
     written(tmp_path / "x.jsonl", *kept.splitlines()[:-1])
     refused = here("run", "--resume", tmp_path / "built", "--budget", "calls=100")
     assert refused.returncode == 2
-    assert "has other episodes than when this building run began" in refused.told
+    assert "has other episodes than when this building run began" in refused.printed
     (tmp_path / "x.jsonl").write_text(kept)
     assert here("run", "--resume", tmp_path / "built", "--budget", "calls=100").returncode == 0
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
@@ -156,11 +156,11 @@ def test_what_cannot_be_learnt_from_is_refused_before_anything_is_made(played: P
     for asked, told in refusals:
         refused = here("build", *asked, *MODEL, "--out", tmp_path / "built")
         assert refused.returncode == 2
-        assert told in refused.told
+        assert told in refused.printed
         assert not (tmp_path / "built").exists()
     silent = here("build", "--from", played, "--out", tmp_path / "built")
     assert silent.returncode == 2
-    assert "planner" in silent.told
+    assert "planner" in silent.printed
     learned_from("--from", played, "--no-procedures", "--out", tmp_path / "built")
     refused = here("replay", tmp_path / "built")
-    assert "were played elsewhere" in refused.told
+    assert "were played elsewhere" in refused.printed

@@ -29,7 +29,7 @@ def check(line: str) -> list[dict[str, str]]:
 
 def talks(*arguments: object, out: Path) -> list[list[dict[str, str]]]:
     exported = here("export", *arguments, "--format", "chat", "--out", out)
-    assert exported.returncode == 0, exported.told
+    assert exported.returncode == 0, exported.printed
     return [check(line) for line in out.read_text().splitlines()]
 
 

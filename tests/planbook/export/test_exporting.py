@@ -59,9 +59,9 @@ def test_importing_and_exporting_again_gives_the_same_bytes(
 ) -> None:
     first, again = tmp_path / f"first.{form}", tmp_path / f"again.{form}"
     exported = here("export", runs[name], "--format", form, "--all", "--out", first, "--json")
-    assert exported.returncode == 0, exported.told
+    assert exported.returncode == 0, exported.printed
     imported = here("import", first, "--out", tmp_path / "run", "--json")
-    assert imported.returncode == 0, imported.told
+    assert imported.returncode == 0, imported.printed
     assert imported.result["episodes"] == exported.result["episodes"] > 0
     assert here("export", tmp_path / "run", "--format", form, "--all", "--out", again).returncode == 0
     assert first.read_bytes() == again.read_bytes()
@@ -132,8 +132,8 @@ def test_what_is_left_out_is_counted(runs: dict[str, Path], tmp_path: Path) -> N
     result = here("export", runs["toy"], "--out", out, "--json", "--types", "fetch", "--all").result
     assert (result["episodes"], result["left_out"]) == (6, {"of other types": 6})
     told = here("export", runs["deps-minecraft-chances"], "--solved", "--out", out)
-    assert "2 episodes" in told.told
-    assert "left out: 2 not solved" in told.told
+    assert "2 episodes" in told.printed
+    assert "left out: 2 not solved" in told.printed
     assert all(line["ending"]["verdict"]["solved"] for line in lines(out))
 
 
@@ -186,7 +186,7 @@ def test_standard_output_takes_lines_and_columns_alone(runs: dict[str, Path], tm
 def test_what_does_not_go_together_is_refused(asked: tuple[str, ...], told: str, runs: dict[str, Path]) -> None:
     refused = here("export", *(runs["toy"] if word == "RUN" else word for word in asked))
     assert refused.returncode == 2
-    assert told in refused.told
+    assert told in refused.printed
 
 
 def test_a_failed_export_leaves_the_file_that_was_there(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_the_form_follows_the_files_ending_and_may_not_contradict_it(runs: dict[
     for form, name in (("jsonl", "y.parquet"), ("chat", "y.parquet"), ("parquet", "y.jsonl")):
         refused = here("export", runs["toy"], "--format", form, "--out", tmp_path / name)
         assert refused.returncode == 2
-        assert f"--format {form} does not fit the name {name}" in refused.told
+        assert f"--format {form} does not fit the name {name}" in refused.printed
         assert not (tmp_path / name).exists()
 
 
@@ -214,5 +214,5 @@ def test_no_conversations_are_explained_where_no_model_was_asked(tmp_path: Path)
     assert here("replay", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run").returncode == 0
     told = here("export", tmp_path / "run", "--format", "chat", "--out", tmp_path / "x.jsonl")
     assert told.returncode == 0
-    assert "no model was asked in them" in told.told
-    assert "left out" not in told.told
+    assert "no model was asked in them" in told.printed
+    assert "left out" not in told.printed

@@ -68,7 +68,7 @@ def test_an_environment_and_a_planner_that_nobody_knows_here_are_read_like_any_o
     failed["repeat"] = 1
     path = written(tmp_path / "x.jsonl", FOREIGN, failed)
     imported = here("import", path, "--out", tmp_path / "run", "--json")
-    assert imported.returncode == 0, imported.told
+    assert imported.returncode == 0, imported.printed
     assert imported.result["episodes"] == 2
     assert imported.result["solved"] == 1
     assert imported.result["worlds"] == ["elsewhere"]
@@ -78,10 +78,10 @@ def test_an_environment_and_a_planner_that_nobody_knows_here_are_read_like_any_o
     ]
     assert (marked["config"]["planner"], marked["config"]["env"]) == ("somebody's own", "elsewhere")
     reported = here("report", tmp_path / "run", "--out", tmp_path / "x.html", "--json")
-    assert reported.returncode == 0, reported.told
+    assert reported.returncode == 0, reported.printed
     assert any("agent.tidy()" in code for code in Page(tmp_path / "x.html").all("pre"))
     exported = here("export", tmp_path / "run", "--out", tmp_path / "again.jsonl")
-    assert exported.returncode == 0, exported.told
+    assert exported.returncode == 0, exported.printed
     assert here("import", tmp_path / "again.jsonl", "--out", tmp_path / "again").returncode == 0
     here("export", tmp_path / "again", "--out", tmp_path / "third.jsonl")
     assert (tmp_path / "third.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
@@ -122,7 +122,7 @@ def test_an_imported_run_is_not_played(command: tuple[str, ...], tmp_path: Path)
     before = (tmp_path / "run" / "run.json").read_text(), events(tmp_path / "run")
     refused = here(*command, tmp_path / "run")
     assert refused.returncode == 2
-    assert "was imported" in refused.told or "were played elsewhere" in refused.told
+    assert "was imported" in refused.printed or "were played elsewhere" in refused.printed
     assert ((tmp_path / "run" / "run.json").read_text(), events(tmp_path / "run")) == before
 
 
@@ -178,8 +178,8 @@ def test_what_is_wrong_is_refused_with_its_place(name: str, tmp_path: Path) -> N
     told, message = WRONG[name]
     refused = here("import", written(tmp_path / "x.jsonl", FOREIGN, told), "--out", tmp_path / "run")
     assert refused.returncode == 2
-    assert "x.jsonl, line 2: " in refused.told
-    assert message in refused.told
+    assert "x.jsonl, line 2: " in refused.printed
+    assert message in refused.printed
     assert not (tmp_path / "run").exists()
 
 
@@ -189,8 +189,8 @@ def test_every_fault_of_every_file_is_told_at_once(tmp_path: Path) -> None:
     refused = here("import", one, two, "--out", tmp_path / "run")
     assert refused.returncode == 2
     for told in ("one.jsonl, line 1: ", "one.jsonl, line 3: ", "one.jsonl, line 4: ", "two.jsonl: it has no episodes"):
-        assert told in refused.told
-    assert "line 2" not in refused.told
+        assert told in refused.printed
+    assert "line 2" not in refused.printed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.jsonl", "two.jsonl"]
 
 
@@ -200,9 +200,9 @@ def test_an_episode_that_stands_there_twice_is_refused_with_both_places(tmp_path
     refused = here("import", one, two, "--out", tmp_path / "run")
     assert refused.returncode == 2
     name = f"{FOREIGN['task']['id']}, repeat 0, by {FOREIGN['run']['planner']}"
-    assert f"one.jsonl, line 3: {name} is already in {one}, line 1" in refused.told.replace("\n", "")
-    assert "two.jsonl, line 1: " in refused.told
-    assert "one.jsonl, line 2: " not in refused.told
+    assert f"one.jsonl, line 3: {name} is already in {one}, line 1" in refused.printed.replace("\n", "")
+    assert "two.jsonl, line 1: " in refused.printed
+    assert "one.jsonl, line 2: " not in refused.printed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.jsonl", "two.jsonl"]
 
 
@@ -213,19 +213,19 @@ def test_a_line_without_end_is_refused_without_being_held(tmp_path: Path) -> Non
         file.seek(0, 2)
         file.write(f"\n{json.dumps(FOREIGN)}\n".encode())
     refused = here("import", tmp_path / "x.jsonl", "--out", tmp_path / "run")
-    assert "line 1: longer than" in refused.told
-    assert "line 2" not in refused.told
+    assert "line 1: longer than" in refused.printed
+    assert "line 2" not in refused.printed
 
 
 def test_parquet_that_holds_something_else_is_refused(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "other.parquet")
     refused = here("import", tmp_path / "other.parquet", "--out", tmp_path / "run")
     assert refused.returncode == 2
-    assert "row 1: " in refused.told
+    assert "row 1: " in refused.printed
     (tmp_path / "cut.parquet").write_bytes((tmp_path / "other.parquet").read_bytes()[:-9])
     refused = here("import", tmp_path / "cut.parquet", "--out", tmp_path / "run")
     assert refused.returncode == 2
-    assert "cannot be read as Parquet" in refused.told
+    assert "cannot be read as Parquet" in refused.printed
 
 
 def test_parquet_as_another_tool_writes_it_is_read(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_parquet_as_another_tool_writes_it_is_read(runs: dict[str, Path], tmp_pa
     rows = parquet.read_table(tmp_path / "x.parquet").to_pylist()
     parquet.write_table(pyarrow.Table.from_pylist(rows[1:3]), tmp_path / "y.parquet", compression="snappy")
     imported = here("import", tmp_path / "y.parquet", "--out", tmp_path / "run", "--json")
-    assert imported.returncode == 0, imported.told
+    assert imported.returncode == 0, imported.printed
     assert imported.result["episodes"] == 2
 
 
@@ -243,7 +243,7 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
     before = events(tmp_path / "run")
     refused = here("import", path, "--out", tmp_path / "run")
     assert refused.returncode == 2
-    assert "exists already" in refused.told
+    assert "exists already" in refused.printed
     assert events(tmp_path / "run") == before
     assert sorted(each.name for each in tmp_path.iterdir()) == ["run", "x.jsonl"]
 

@@ -69,10 +69,10 @@ def test_a_skill_has_the_code_the_manual_and_the_evidence(exported: Path, built:
 
 def test_the_evidence_holds_when_it_is_played_again(skill: Path) -> None:
     finished = verify(skill)
-    assert finished.returncode == 0, finished.told
+    assert finished.returncode == 0, finished.printed
     (told,) = finished.result["skills"]
     assert told["solved"] == told["tasks"] == len(evidence(skill)["tasks"])
-    assert "every verdict is as recorded" in finished.told
+    assert "every verdict is as recorded" in finished.printed
 
 
 def test_a_procedure_that_fails_now_is_told_with_its_tasks(skill: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_changed_manual_is_told_although_every_verdict_holds(skill: Path) -> N
     finished = verify(skill)
     assert finished.returncode == 1
     assert finished.result["skills"][0]["changed"] == []
-    assert "changed files: references/manual.md" in finished.told
+    assert "changed files: references/manual.md" in finished.printed
 
 
 def test_a_procedure_of_an_earlier_run_is_left_out(built: Path, tmp_path: Path) -> None:
@@ -98,17 +98,17 @@ def test_a_procedure_of_an_earlier_run_is_left_out(built: Path, tmp_path: Path) 
     assert here(*grown, "--model", scripted(), "--out", tmp_path / "more").returncode == 0
     refused = here("skills", "export", tmp_path / "more")
     assert refused.returncode == 2
-    assert "fetch: the run has no verification of it" in refused.told
+    assert "fetch: the run has no verification of it" in refused.printed
 
 
 def test_what_is_no_skill_or_building_run_is_refused(tmp_path: Path) -> None:
     here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
-    assert "is not a building run" in here("skills", "export", tmp_path / "run").told
-    assert "holds no skill" in here("skills", "verify", tmp_path / "run").told
+    assert "is not a building run" in here("skills", "export", tmp_path / "run").printed
+    assert "holds no skill" in here("skills", "verify", tmp_path / "run").printed
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "evidence.json").write_text("{}")
-    assert "cannot be read as the evidence of a skill" in here("skills", "verify", broken).told
+    assert "cannot be read as the evidence of a skill" in here("skills", "verify", broken).printed
 
 
 def test_the_commands_of_a_skill_for_an_environment_in_a_file_work_beside_its_files(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_the_commands_of_a_skill_for_an_environment_in_a_file_work_beside_its_fi
     assert [planbook(*each, cwd=skill).returncode for each in commands] == [0, 0]
     for given, out in (((), "there"), (env, "again")):
         elsewhere = here("skills", "verify", skill, *given, "--out", tmp_path / out)
-        assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.told
+        assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.printed
 
 
 def test_procedures_whose_params_are_matched_from_goals_are_no_skills(tmp_path: Path) -> None:
@@ -144,4 +144,4 @@ def test_procedures_whose_params_are_matched_from_goals_are_no_skills(tmp_path: 
     assert here(*found, *model, "--out", tmp_path / "run").returncode == 0
     refused = here("skills", "export", tmp_path / "run")
     assert refused.returncode == 2
-    assert "its params are matched from goals" in refused.told
+    assert "its params are matched from goals" in refused.printed

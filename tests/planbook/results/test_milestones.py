@@ -44,10 +44,10 @@ def test_a_run_without_goal_events_tells_them_too(tmp_path: Path) -> None:
     code = "agent.mine({'log': 1}, None)\nagent.craft({'planks': 4}, {'log': 1}, None)"
     command = ("--planner", "code", "--planner-option", f"code={code}", "--env", "minecraft")
     played = here("run", *command, "--types", "MT8_challenge", "--out", tmp_path / "run", "--json")
-    assert played.returncode == 0, played.told
+    assert played.returncode == 0, played.printed
     assert played.result["goals"] is None
     assert played.result["milestones"] == {"MT8_challenge": {"log": [1, 1], "planks": [1, 1]}}
-    assert "Reached in MT8_challenge: log 1/1, planks 1/1." in played.told
+    assert "Reached in MT8_challenge: log 1/1, planks 1/1." in played.printed
     report_runs([tmp_path / "run"], None, None, as_json=True)
     (section,) = Page(tmp_path / "run" / "report.html").all("section", class_="milestones")
     assert "Reached in MT8_challenge: log 1/1, planks 1/1." in section

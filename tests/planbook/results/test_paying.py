@@ -22,8 +22,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("paying")
     assert here(*BUILD, "--tasks-per-type", 2, "--out", folder / "built").returncode == 0
     curve = here(*TEST, "--library", folder / "built", "--after", "0,2,4", "--out", folder / "curve")
-    assert curve.returncode == 0, curve.told
-    (folder / "printed").write_text(curve.told)
+    assert curve.returncode == 0, curve.printed
+    (folder / "printed").write_text(curve.printed)
     return folder
 
 
@@ -76,11 +76,13 @@ def test_test_stats_and_compare_tell_from_when_on_learning_pays(runs: Path) -> N
     line = f"the tokens of learning are saved after {point['break_even']} solved tasks"
     assert line in (runs / "printed").read_text()
     stats, compared = here("stats", curve), here("compare", curve / "after-0", curve / "after-4")
-    assert f"after-4: {line}, compared with after-0" in stats.told
-    assert f"B: {line}, compared with A" in compared.told
+    assert f"after-4: {line}, compared with after-0" in stats.printed
+    assert f"B: {line}, compared with A" in compared.printed
     other = ("--planner-option", "replans=0", "--after", 0, "--out", runs / "other")
     assert here(*TEST, "--library", runs / "built", *other).returncode == 0
-    assert f"{line}, compared with curve/after-0" in here("stats", runs / "other", curve).told, "not of other settings"
+    assert f"{line}, compared with curve/after-0" in here("stats", runs / "other", curve).printed, (
+        "not of other settings"
+    )
     (pooled,) = here("stats", curve, "--by", "env", "--json").result["rows"]
     assert pooled["paying"]["learning_tokens"] == point["learning_tokens"], "the six tasks include the first two"
     rows = here("stats", runs, "--json").result["rows"]
@@ -93,7 +95,7 @@ def _saved(without: Any, learned: Any) -> float:
 
 def test_a_run_tells_it_beside_its_results_and_the_report_draws_a_falling_curve(runs: Path, tmp_path: Path) -> None:
     played = here(*TEST, "--library", runs / "built", "--out", tmp_path / "run")
-    assert "with learning (23 calls, " in played.told
+    assert "with learning (23 calls, " in played.printed
     here("report", tmp_path / "run", runs / "curve" / "after-0", "--out", tmp_path / "report.html")
     assert "with learning (23 calls, " in (tmp_path / "report.html").read_text()
     with closing(Run.open(tmp_path / "run")) as one, closing(Run.open(runs / "curve" / "after-0")) as other:
@@ -107,7 +109,7 @@ def test_a_run_tells_it_beside_its_results_and_the_report_draws_a_falling_curve(
 
 def test_nothing_is_told_of_what_nobody_learned(tmp_path: Path) -> None:
     played = here("run", "--env", "toy", "--split", "all:2", "--out", tmp_path / "run")
-    assert "with learning" not in played.told
+    assert "with learning" not in played.printed
     assert paying(tmp_path / "run") is None
     unknown = here(
         "test", "--env", "alfworld", "--library", "learnt", "--split", "generated:1", "--out", tmp_path / "a"

@@ -44,7 +44,7 @@ def test_processes_that_share_a_database_keep_to_one_budget(tmp_path: Path, post
     asked = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9", "--jobs", 4)
     hosted = ("--executor", "processes", "--store", postgres.url, "--budget", f"tokens={tokens}")
     stopped = here(*asked, *hosted, "--json", "--out", folder)
-    assert stopped.returncode == 4, stopped.told
+    assert stopped.returncode == 4, stopped.printed
     assert tokens - 10_000 < stopped.result["tokens"] <= tokens
     assert here("run", "--resume", folder, "--budget", "tokens=1000000", "--json").result["tasks"] == 20
 
@@ -168,4 +168,4 @@ def test_nobody_joins_a_run_that_is_not_played(tmp_path: Path) -> None:
     assert here(*PLAY, "--out", tmp_path / "run").returncode == 0
     refused = here("join", tmp_path / "run")
     assert refused.returncode == 2
-    assert f"no process plays {tmp_path / 'run'}; resume it with: planbook run --resume" in refused.told
+    assert f"no process plays {tmp_path / 'run'}; resume it with: planbook run --resume" in refused.printed
