@@ -285,10 +285,10 @@ def _environment(config: Config, setting: PaperSetting) -> Facts:
     for name, value in config.environment_options.model_dump(mode="json").items():
         theirs = setting.environment_options.get(name, (usual[name],))
         if name not in (*WITHOUT_EFFECT, setting.same_with) and value not in theirs:
-            yield f"environment option {name}", _limit(value), _limit(theirs[0])
+            yield f"world option {name}", _limit(value), _limit(theirs[0])
     value = setting.same_with and getattr(config.environment_options, setting.same_with)
     if setting.environment:
-        yield "environment", f"{setting.same_with} {value}" if value else setting.our_environment, setting.environment
+        yield "world", f"{setting.same_with} {value}" if value else setting.our_environment, setting.environment
 
 
 def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:

@@ -180,7 +180,7 @@ def test_a_method_of_another_package_is_known_by_its_name(tmp_path: Path) -> Non
     assert result(played)["solved"] == 4, played.stderr
     assert "ADaPT" in started(tmp_path, "planners", "adapt").stdout, "a shipped method is not replaced"
     listed = started(tmp_path, "planners")
-    assert "refine:method is registered as 'adapt', the name of a method that ships: it is not used" in listed.stdout
+    assert "refine:method is not used: it is registered as 'adapt', the name of a shipped method" in listed.stdout
     assert "the planner 'broken' cannot be imported: ModuleNotFoundError" in listed.stdout.replace("\n", " ")
     (tmp_path / "refine.py").write_text((tmp_path / "refine.py").read_text() + "\n")
     changed = started(tmp_path, "run", "--resume", tmp_path / "run")

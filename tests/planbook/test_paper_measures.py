@@ -158,7 +158,7 @@ def test_a_shop_s_score_is_a_hundred_times_the_reward_in_either_paper(tmp_path: 
     config = of(environments, "Shopping", "agentkit", model="gpt-4-turbo", planner_options={"graph": "shopping"})
     compared = held(*played(tmp_path / "kit", config, endings))
     assert row(printed(compared), "AgentKit, table 2:", "ours: agentkit") == ["ours: agentkit", "75.0"]
-    assert differs(compared)["environment"] == ("a made catalogue of 1,200 products", AGENTKIT.settings[1].environment)
+    assert differs(compared)["world"] == ("a made catalogue of 1,200 products", AGENTKIT.settings[1].environment)
     config = of(environments, "Shopping", "adapt", model="gpt-3.5-turbo", split="test")
     compared = held(*played(tmp_path / "adapt", config, endings))
     assert tables_of(compared) == [3, 9]
@@ -166,8 +166,8 @@ def test_a_shop_s_score_is_a_hundred_times_the_reward_in_either_paper(tmp_path: 
     assert not any(each.types_played < each.types for each in paper_of(compared).tables)
     same: dict[str, Any] = {"env_options": {"items": "theirs.json"}}
     found = differs(held(*played(tmp_path / "items", config.model_copy(update=same), endings)))
-    assert found["environment"] == ("items theirs.json", ADAPT.settings[-1].environment)
-    assert "environment option items" not in found
+    assert found["world"] == ("items theirs.json", ADAPT.settings[-1].environment)
+    assert "world option items" not in found
 
 
 def test_web_tasks_stand_beside_table_1_and_figure_6(tmp_path: Path, environments: str) -> None:
@@ -178,7 +178,7 @@ def test_web_tasks_stand_beside_table_1_and_figure_6(tmp_path: Path, environment
     assert row(text, "Devil's Advocate, figure 6:", "ours: devils-advocate")[1] == "50.0"
     assert row(text, "Devil's Advocate, table 1:", "AR")[1:] == ["6.39", "7.07", "0.64"]
     assert row(text, "Devil's Advocate, table 1:", "ours: devils-advocate")[1:] == ["1.00", "1.00", "2.00"]
-    assert set(differs(compared)) == {"tasks", "environment", "prompts", "temperature", "context, in tokens"}
+    assert set(differs(compared)) == {"tasks", "world", "prompts", "temperature", "context, in tokens"}
     other = of(environments, "Web", "plan-act", model="gpt-4-0613", planner_options={"reflects": False, "rounds": 3})
     compared = held(*played(tmp_path / "other", other, [ended(None)], revisions=1))
     assert row(printed(compared), "table 1:", "ours: plan-act, reflects False")[-1] == "1.00"

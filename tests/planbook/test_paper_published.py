@@ -266,15 +266,15 @@ def test_shopping_stands_beside_score_and_success(tmp_path: Path) -> None:
     assert tables_of(compared) == [3, 9]
     assert row(printed(compared), "ADaPT, table 9:", "ADaPT")[1:] == ["60.0", "44.0"]
     assert row(printed(compared), "ADaPT, table 9:", "ours: adapt")[1:] == ["0.0", "50.0"]
-    assert set(differs(compared)) == {"prompts", "environment"}
-    assert differs(compared)["environment"][0] == "a made catalogue of 1,200 products"
+    assert set(differs(compared)) == {"prompts", "world"}
+    assert differs(compared)["world"][0] == "a made catalogue of 1,200 products"
     ten = config.model_copy(update={"env_options": {}})
     found = differs(held(*played(tmp_path / "ten", ten, counts, model="gpt-3.5-turbo")))
-    assert found["environment option results_per_page"] == ("10", "3")
+    assert found["world option results_per_page"] == ("10", "3")
     dev = ten.model_copy(update={"selection": Selection(split="dev")})
     compared = held(*played(tmp_path / "dev", dev, {"beauty": 40}, model="gpt-3.5-turbo"))
     assert tables_of(compared) == [6]
-    assert set(differs(compared)) == {"prompts", "environment"}, "the paper has it with 3 and with 10"
+    assert set(differs(compared)) == {"prompts", "world"}, "the paper has it with 3 and with 10"
 
 
 def test_the_naive_buyer_is_held_against_its_row(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_the_naive_buyer_is_held_against_its_row(tmp_path: Path) -> None:
     tables = {each["table"]["table"]: each["ours"] for each in paper["tables"]}
     assert tables[9] == {"score": 62.7, "all": 10.0}
     assert tables[3] == {"all": 10.0}
-    assert {each["what"] for each in paper["differs"]} == {"environment", "environment option results_per_page"}
+    assert {each["what"] for each in paper["differs"]} == {"world", "world option results_per_page"}
 
 
 def test_deps_own_games_are_a_split(tmp_path: Path) -> None:
@@ -333,7 +333,7 @@ def test_tasks_stand_beside_the_task_of_the_same_object(tmp_path: Path, environm
     assert row(text, "DEPS, table 2:", "ours: procedures")[-1] == "75.0 (1/8)"
     found = differs(compared)
     assert found["planner"] == ("no model: procedures", "a model plans")
-    assert found["environment"][0] == "in text"
+    assert found["world"][0] == "in text"
     assert found["repeats"] == ("1", "30")
 
 

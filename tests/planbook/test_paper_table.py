@@ -269,7 +269,7 @@ def test_web_tasks_fill_the_figures_they_are_about(tmp_path: Path) -> None:
     assert row(text, "success on 53 types", theirs)[1] == "98.3"
     assert row(text, "success on 53 types", ours)[1] == "-"
     assert differs(some)["task types"] == ("2", "9")
-    assert differs(some)["environment option paper_actions"] == ("False", "True")
+    assert differs(some)["world option paper_actions"] == ("False", "True")
     every = dict.fromkeys(load_environment("miniwob").types, 6)
     text = printed(held(*a_test(tmp_path / "every", test, 0, every)))
     assert row(text, "success on 9 types with feedback", ours)[1] == "100.0"
