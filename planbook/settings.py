@@ -247,6 +247,8 @@ class Settings(Playing, Building, Invocation):
                 if wording.task in goals:
                     raise BadArgument(f"{place}: {wording.task} is used twice; write a file for each of its wordings")
                 goals[wording.task] = wording.goal
+        if not goals:
+            raise BadArgument(f"--goals {self.goals} has no goals; write one JSON object per line")
         return goals
 
     def learning(self, split: str = "") -> Learning:

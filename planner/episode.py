@@ -37,10 +37,8 @@ from planbook.sandbox import Sandbox
 
 OBSERVATION = TypeAdapter(Observation)
 MAX_REFUSED = 10
-"""Number of consecutive plans that fail the check before the episode ends.
-
-Otherwise a model that repeats a fault would be asked, with a longer prompt each time, up to the method's own limits.
-"""
+"""Number of consecutive plans that fail the check before the episode ends, since a model may repeat a fault again and
+again, with a longer prompt each time."""
 
 
 class Episode:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.command import ROOT
 from tests.flows import Finished, events, here
 
 HOUSE = ("--env", "alfworld", "--json")
@@ -84,6 +85,7 @@ def test_other_wordings_replace_the_goals(built: Path, tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("no json", "goals.jsonl:1: write "),
+        ("\n", "goals.jsonl has no goals"),
         ('{"task": "a", "goal": "b"}\n\n{"task": "c"}', "goals.jsonl:3: write "),
         ('{"task": "a", "goal": "b"}\n{"task": "a", "goal": "c"}', "goals.jsonl:2: a is used twice"),
     ],
@@ -94,6 +96,18 @@ def test_a_file_of_goals_is_checked(text: str, message: str, tmp_path: Path) -> 
     finished = here("test", *HOUSE, "--goals", goals)
     assert finished.returncode == 2
     assert message in finished.stderr
+
+
+@pytest.mark.deep
+def test_goals_of_a_shop_are_matched_without_a_model(tmp_path: Path) -> None:
+    """`docs/learning.md` measures the same on more goals."""
+    model = ("--model", f"scripted:{ROOT}/tests/found_script.py:shopping_written")
+    found = ("--env", "shopping", "--split", "dev:12", "--types", "found", "--libraries-only", "--solved-after", "99")
+    assert here("build", *found, *model, "--out", tmp_path / "built").returncode == 0
+    testing = ("--env", "shopping", "--split", "test:12", "--library", tmp_path / "built", "--model", "none", "--json")
+    result = here("test", *testing, "--out", tmp_path / "tested").result
+    assert result["solved"] == result["matches"]["matched"]["count"] >= 6
+    assert result["matches"]["wrong"]["count"] == 0
 
 
 def test_rules_of_each_type_need_types_that_are_given() -> None:
