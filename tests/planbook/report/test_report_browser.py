@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from planbook.envs.browser import chromium
@@ -227,12 +227,16 @@ def test_the_page_is_never_wider_than_its_window(reader: Reader, size: str) -> N
 
 
 def test_without_scripts_the_lines_can_be_read(reader: Reader) -> None:
+    """Without scripts the driver cannot tell when the page is loaded, so the test waits for its text."""
+    texts = ("Without JavaScript only these lines are shown", "put the ring and the coin on the table")
+
+    def are_shown(driver: Chrome) -> bool:
+        document = json.dumps(driver.execute_cdp_cmd("DOM.getDocument", {"depth": -1}))
+        return all(text in document for text in texts)
+
     reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         reader.open()
-        document = reader.driver.execute_cdp_cmd("DOM.getDocument", {"depth": -1})
+        WebDriverWait(reader.driver, 20).until(are_shown)
     finally:
         reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-    shown = json.dumps(document)  # one answer: ids of nodes would not outlive a page that is still loading
-    assert "Without JavaScript only these lines are shown" in shown
-    assert "put the ring and the coin on the table" in shown
