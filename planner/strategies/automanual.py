@@ -28,6 +28,11 @@ class AutoManualOptions(Options):
         description=f"Number of replies after the first; null is the paper's: {REPLANS}, and {REPLANS_WITH_PAUSES} on "
         "environments where plans pause to look.",
     )
+    segments: bool = Field(
+        default=True,
+        description="Ask for understanding, mistakes, rules and a plan before the code; false asks for code alone, as "
+        "small models do better with.",
+    )
     cooperation: bool = Field(default=True, description="Ask the planner for the rules that it considers.")
     helper_methods: bool = Field(default=True, description="Encourage functions of general use.")
     procedures_first: bool = Field(
@@ -50,7 +55,7 @@ def automanual(episode: Episode, options: BaseModel) -> None:
             episode,
             PLANNER_ROLE,
             PROMPTS["automanual/task"],
-            PROMPTS["automanual/feedback"],
+            PROMPTS["automanual/feedback" if chosen.segments else "automanual/feedback_code"],
             countdown(_replans(episode, chosen)),
             history=[_system(episode, recall, chosen)],
             knowledge=recall.text,
@@ -68,6 +73,7 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
         action_docs=action_docs_of(episode.environment).model_copy(
             update={"helpers": function_heads(environment.helpers)}
         ),
+        segments=options.segments,
         cooperation=options.cooperation,
         helpers=options.helper_methods,
         pauses=environment.pauses,

@@ -251,10 +251,18 @@ def test_the_options_shape_the_instructions(sandbox: Sandbox) -> None:
     assert "### Rules" not in system(cooperation=False)
     assert "Write what could be of use in other tasks as functions" in usual
     assert "Write what could be of use in other tasks as functions" not in system(helper_methods=False)
+    assert "### Plan" not in system(segments=False)
     assert "Pause here" not in usual
     assert "Pause here" in pausing
     assert "# An example" not in usual
     assert system(memory=Knows(example="Once, a lamp.")).endswith("# An example\n\nOnce, a lamp.")
+
+
+def test_feedback_asks_for_code_alone_where_the_first_prompt_does(sandbox: Sandbox) -> None:
+    for segments, wanted in ((True, "Fill in `### Mistakes`"), (False, "Answer with one block of Python again.")):
+        model = said("agent.look_at('nothing')", DONE)
+        played(sandbox, model, segments=segments)
+        assert wanted in model.prompts[1]
 
 
 def test_an_option_that_is_none_is_an_error() -> None:
