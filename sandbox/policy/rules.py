@@ -175,6 +175,7 @@ MEMBER_HINTS = {
 }
 """Hints for names in modules that plans have, dotted. For other names the hint lists what the module has."""
 
+_THREAD = "plans run in one thread: call the function directly, without async and await"
 _IN_LOOPS = "break and continue work inside a for or while only"
 SYNTAX_HINTS = (
     ("never closed", "close it, or check the brackets of the lines that follow"),
@@ -193,14 +194,13 @@ SYNTAX_HINTS = (
 )
 """Hints by a part of Python's message. The first match counts."""
 
-ASYNC: dict[type[ast.AST], str] = {
-    ast.AsyncFunctionDef: "async def",
-    ast.AsyncFor: "async for",
-    ast.AsyncWith: "async with",
-    ast.Await: "await",
+STATEMENT_HINTS = {
+    "AsyncFunctionDef": ("`async def`", _THREAD),
+    "AsyncFor": ("`async for`", _THREAD),
+    "AsyncWith": ("`async with`", _THREAD),
+    "Await": ("`await`", _THREAD),
 }
-"""Statements and expressions that plans do not have, as plans write them."""
-ASYNC_HINT = "plans run in one thread: call the function directly, without async and await"
+"""Maps the kind of a refused node to its name in messages and a hint."""
 
 
 # Rules over names.

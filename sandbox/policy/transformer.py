@@ -1,7 +1,9 @@
 """The language policy, applied to the whole syntax tree.
 
+RestrictedPython's transformer refuses every kind of node that it does not know. This subclass allows what plans use.
 Nearly everything is decided here, by name. Two facts are known only at run time: the template that ``format`` is called
-on, and whether ``__dict__`` belongs to a module. Reading these becomes a call of the guard. Line numbers never change.
+on, and whether ``__dict__`` belongs to a module. Reading these becomes a call of the guard.
+Line numbers never change.
 """
 
 import ast
@@ -9,9 +11,9 @@ import builtins
 from collections.abc import Iterable
 from typing import TypeVar
 
+from RestrictedPython.transformer import RestrictingNodeTransformer
+
 from planbook.sandbox.policy.rules import (
-    ASYNC,
-    ASYNC_HINT,
     ATTRIBUTE,
     FORMATS,
     GUARD,
@@ -26,6 +28,7 @@ from planbook.sandbox.policy.rules import (
     REFUSED_BUILTINS,
     REFUSED_NAMES,
     STATEMENT,
+    STATEMENT_HINTS,
     attribute_hint,
     last_name,
     members,
@@ -36,28 +39,28 @@ from planbook.sandbox.suggest import suggestion
 from planbook.sandbox.types import Fault, FaultKind
 
 N = TypeVar("N", bound=ast.AST)
-BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
-BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
-"""Built-ins whose second argument names an attribute."""
-IMPORT_CATCHERS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
-"""An except clause for one of these catches a failing import."""
+LEAVES = frozenset(
+    kind
+    for base in (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+    for kind in base.__subclasses__()
+    if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
+)
+"""Nodes without content that RestrictedPython allows. They need no visit."""
 MAX_PROBLEMS = 100
 """Problems reported at once. Each suggestion costs time: ten thousand misspelt imports took seconds."""
-MAX_SHOWN_NAMES = 60
-"""Maximum number of a module's names that a hint lists."""
-_KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(MODULES))}"
 
 
 class EnoughProblems(Exception):
     """MAX_PROBLEMS were found."""
 
 
-class PlanPolicy(ast.NodeTransformer):
-    """The policy. After one visit of a module, ``problems`` is complete and the tree can be compiled."""
+class BasePolicy(RestrictingNodeTransformer):
+    """RestrictedPython's transformer with the policy's names and problems."""
 
     def __init__(
         self, bound: Iterable[str] = (), known: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
     ) -> None:
+        super().__init__()
         self.known = known
         """Names that earlier code of the session has bound."""
         self.more_modules = modules
@@ -75,67 +78,60 @@ class PlanPolicy(ast.NodeTransformer):
         """Attributes of plain variables, which may be modules."""
         self._caught = 0
         """Number of enclosing blocks that catch a failing import, or never run."""
-        self._in_pattern = False
-        """True inside the pattern of a case, where nothing can be rewritten."""
 
-    def visit_Module(self, node: ast.Module) -> ast.AST:
-        """Visit the tree. Checks that need all names come last."""
-        self.generic_visit(node)
-        for name in self.missing:
-            if name.id not in self.bound | self.bound_elsewhere:
-                self._refuse(name, NAME, f"`{name.id}` is not available in plans", NAME_HINTS[name.id])
-        for attribute in self.members:
-            variable = getattr(attribute.value, "id", "")
-            if variable in self.modules and variable not in self.bound:
-                self._check_member(attribute, self.modules[variable], attribute.attr)
-        return node
-
-    def _refuse(self, node: ast.AST, fault_type: str, message: str, hint: str) -> None:
+    def refuse(self, node: ast.AST, fault_type: str, message: str, hint: str) -> None:
         """Record a problem. Raises EnoughProblems."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         self.problems.append(Fault(FaultKind.CHECK, fault_type, message, line, column, hint=hint))
         if len(self.problems) == MAX_PROBLEMS:
             raise EnoughProblems
 
-    def _refuse_attribute(self, node: ast.AST, verb: str, name: str) -> None:
-        self._refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
+    def error(self, node: ast.AST, info: str) -> None:
+        """Record a problem that RestrictedPython found."""
+        self.refuse(node, STATEMENT, info, "write it with simpler statements")
 
-    def _visit_all(self, nodes: list[N]) -> list[N]:
-        return [self.visit(node) for node in nodes]
+    def not_allowed(self, node: ast.AST) -> None:
+        """Refuse a kind of node that plans do not have."""
+        name, hint = STATEMENT_HINTS.get(type(node).__name__, (f"`{type(node).__name__}`", "use simpler statements"))
+        self.refuse(node, STATEMENT, f"{name} is not available in plans", hint)
 
-    # Async.
+    def refuse_attribute(self, node: ast.AST, verb: str, name: str) -> None:
+        """Refuse to read, set or match an attribute."""
+        self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
 
-    def _refuse_async(self, node: ast.AST) -> ast.AST:
-        self._refuse(node, STATEMENT, f"`{ASYNC[type(node)]}` is not available in plans", ASYNC_HINT)
+    def node_contents_visit(self, node: N) -> N:
+        """Visit the children except operators, with fewer frames per level than RestrictedPython."""
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                value[:] = [new for item in value for new in self._visit_item(item)]
+            elif isinstance(value, ast.AST) and type(value) not in LEAVES:
+                setattr(node, field, self.visit(value))
         return node
 
-    visit_AsyncFunctionDef = visit_AsyncFor = visit_AsyncWith = visit_Await = _refuse_async
+    def _visit_item(self, item: object) -> Iterable[object]:
+        if not isinstance(item, ast.AST) or type(item) in LEAVES:
+            return (item,)
+        new = self.visit(item)
+        return new if isinstance(new, list) else (new,)
 
-    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
-        """Refuse ``async for``."""
-        if node.is_async:
-            self._refuse(node.target, STATEMENT, "`async for` is not available in plans", ASYNC_HINT)
-        return self.generic_visit(node)
-
-    # Names.
-
-    def _bind(self, node: ast.AST, name: str | None) -> None:
-        """Record and check a name that the source binds."""
+    def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = True) -> None:
+        """Check a name that the source binds."""
         if name is not None:
             self.bound.add(name)
-            self._check_variable(node, name)
+            self.check_variable(node, name)
 
-    def _check_variable(self, node: ast.AST, name: str) -> None:
+    def check_variable(self, node: ast.AST, name: str) -> None:
         """Refuse a variable that leads to unchecked code."""
         if name in REFUSED_NAMES:
-            self._refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
+            self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Check a variable."""
         if not isinstance(node.ctx, ast.Load):
-            self._bind(node, node.id)
+            self.check_name(node, node.id)
         else:
-            self._check_variable(node, node.id)
+            self.check_variable(node, node.id)
             if node.id in NAME_HINTS:
                 self.missing.append(node)
         return node
@@ -143,103 +139,24 @@ class PlanPolicy(ast.NodeTransformer):
     def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.AST:
         """Check the names."""
         for name in node.names:
-            self._bind(node, name)
+            self.check_name(node, name)
         return node
 
     visit_Nonlocal = visit_Global
 
-    def _visit_named(self, node: ast.AST) -> ast.AST:
-        """Check the name that the node binds, and its parts."""
-        self._bind(node, getattr(node, "name", None) or getattr(node, "rest", None))
-        return self.generic_visit(node)
 
-    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = visit_MatchMapping = _visit_named
-    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _visit_named
+# Imports.
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Check the name, the annotations and the body."""
-        self._bind(node, node.name)
-        self._bind_type_parameters(node)
-        returns, node.returns = self._annotation(node.returns), None
-        self.generic_visit(node)
-        node.returns = returns
-        return node
+IMPORT_CATCHERS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+"""An except clause for one of these catches a failing import."""
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Check the body, and the name, which is bound after it."""
-        self._bind_type_parameters(node)
-        self.generic_visit(node)
-        self._bind(node, node.name)
-        return node
+MAX_SHOWN_NAMES = 60
+"""Maximum number of a module's names that a hint lists."""
+_KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(MODULES))}"
 
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        """Check the name and the annotation."""
-        self._bind(node, node.arg)
-        node.annotation = self._annotation(node.annotation)
-        return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Check the target, the annotation and the value."""
-        annotation = self._annotation(node.annotation)
-        node.annotation = ast.Constant(None)
-        self.generic_visit(node)
-        node.annotation = annotation or node.annotation
-        return node
-
-    def _bind_type_parameters(self, node: ast.AST) -> None:
-        self.bound.update(parameter.name for parameter in getattr(node, "type_params", ()))
-
-    def _annotation(self, node: ast.expr | None) -> ast.expr | None:
-        """Return the annotation, as a string if it reads an undefined name: models often forget such imports."""
-        if node is None:
-            return None
-        places = (self.bound, self.modules, self.known, BUILTINS)
-        names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
-        known = all(any(name in place for place in places) for name in names)
-        text = None if known else ast.unparse(node)
-        visited: ast.expr = self.visit(node)
-        return visited if text is None else ast.copy_location(ast.Constant(text), node)
-
-    # Attributes.
-
-    def visit_match_case(self, node: ast.match_case) -> ast.AST:
-        """Check a case. Nothing in its pattern is rewritten."""
-        self._in_pattern = True
-        node.pattern = self.visit(node.pattern)
-        self._in_pattern = False
-        node.guard = self.visit(node.guard) if node.guard else None
-        node.body = self._visit_all(node.body)
-        return node
-
-    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
-        """Check the class, and the attributes that the pattern reads."""
-        for name in REFUSED_ATTRIBUTES.intersection(node.kwd_attrs):
-            self._refuse_attribute(node, "match", name)
-        return self.generic_visit(node)
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Check the attribute by name, or let the guard check it at run time."""
-        self.generic_visit(node)
-        reads = isinstance(node.ctx, ast.Load)
-        if node.attr in REFUSED_ATTRIBUTES:
-            self._refuse_attribute(node, "match" if self._in_pattern else "read" if reads else "set", node.attr)
-        if isinstance(node.value, ast.Name):
-            self.members.append(node)
-        if not reads or self._in_pattern or node.attr not in GUARDED_ATTRIBUTES or _formats_harmlessly(node):
-            return node
-        guard = ast.copy_location(ast.Name(GUARD, ast.Load()), node)
-        name = ast.copy_location(ast.Constant(node.attr), node)
-        return ast.copy_location(ast.Call(guard, [node.value, name], []), node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Refuse early what the guards of ``getattr`` and the like would refuse at run time."""
-        if isinstance(node.func, ast.Name) and node.func.id in BY_NAME and len(node.args) > 1:
-            name = getattr(node.args[1], "value", None)
-            if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
-                self._refuse_attribute(node, "use", name)
-        return self.generic_visit(node)
-
-    # Imports.
+class ImportPolicy(BasePolicy):
+    """Checks import statements, and attributes of the imported modules."""
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
         """Allow imports whose failure is caught: they fail as in Python when they run."""
@@ -263,12 +180,15 @@ class PlanPolicy(ast.NodeTransformer):
         node.orelse = self._visit_all(node.orelse)
         return node
 
+    def _visit_all(self, nodes: list[N]) -> list[N]:
+        return [self.visit(node) for node in nodes]
+
     def visit_Import(self, node: ast.Import) -> ast.AST:
         """Allow only the listed modules."""
         for alias in node.names:
             top = alias.name.partition(".")[0]
             variable, module = (alias.asname, alias.name) if alias.asname else (top, top)
-            self._check_variable(node, variable)
+            self.check_variable(node, variable)
             if not self._may_import(alias.name):
                 self._refuse_module(node, alias.name)
             elif self.modules.setdefault(variable, module) != module:
@@ -288,9 +208,16 @@ class PlanPolicy(ast.NodeTransformer):
                 node.names = [ast.copy_location(ast.alias(name), alias) for name in public(module)]
                 self.bound.update(name.name for name in node.names)
                 return node if node.names else ast.copy_location(ast.Pass(), node)
-            self._bind(node, alias.asname or alias.name)
+            self.check_name(node, alias.asname or alias.name)
             self._check_member(node, module, alias.name)
         return node
+
+    def check_members(self) -> None:
+        """Check attributes of modules. Runs last, when it is known which variables are only modules."""
+        for node in self.members:
+            variable = getattr(node.value, "id", "")
+            if variable in self.modules and variable not in self.bound:
+                self._check_member(node, self.modules[variable], node.attr)
 
     def _is_listed(self, module: str) -> bool:
         """Return whether the names of the module are known. Only these are imported for checking."""
@@ -304,7 +231,7 @@ class PlanPolicy(ast.NodeTransformer):
             return
         hint = MODULE_HINTS.get(name) or MODULE_HINTS.get(name.partition(".")[0])
         hint = hint or suggestion(name, MODULES) or _KNOWN
-        self._refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
+        self.refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
 
     def _check_member(self, node: ast.AST, module: str, name: str) -> None:
         if not self._is_listed(module) or name.startswith("__") or f"{module}.{name}" in MODULES:
@@ -314,13 +241,148 @@ class PlanPolicy(ast.NodeTransformer):
         exported = public(module)
         hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, exported)
         hint = hint or f"{module} has: {', '.join(exported[:MAX_SHOWN_NAMES])}"
-        self._refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
+        self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
 
 
 def _catches_import(kinds: ast.expr | None) -> bool:
     """Return whether an except clause catches a failing import; it may be bare."""
     clauses = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
     return kinds is None or any(last_name(kind) in IMPORT_CATCHERS for kind in clauses)
+
+
+# The whole language.
+
+BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
+BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
+"""Built-ins whose second argument names an attribute."""
+
+
+class PlanPolicy(ImportPolicy):
+    """The whole policy. After one visit of a module, ``problems`` is complete and the tree can be compiled."""
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        """Visit the tree. Checks that need all names come last."""
+        node = self.node_contents_visit(node)
+        for name in self.missing:
+            if name.id not in self.bound | self.bound_elsewhere:
+                self.refuse(name, NAME, f"`{name.id}` is not available in plans", NAME_HINTS[name.id])
+        self.check_members()
+        return node
+
+    def _allow(self, node: ast.AST) -> ast.AST:
+        return self.node_contents_visit(node)
+
+    def _check_named(self, node: ast.AST) -> ast.AST:
+        """Check the name that the node binds, and its parts."""
+        self.check_name(node, getattr(node, "name", None) or getattr(node, "arg", None))
+        return self.node_contents_visit(node)
+
+    visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allow
+    visit_TypeAlias = _allow
+    visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allow
+    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _check_named
+    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _check_named
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Check the name, the annotations and the body."""
+        self.check_name(node, node.name)
+        self._bind_type_parameters(node)
+        returns, node.returns = self._annotation(node.returns), None
+        node = self.node_contents_visit(node)
+        node.returns = returns
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """Check the body, and the name, which is bound after it."""
+        self._bind_type_parameters(node)
+        node = self.node_contents_visit(node)
+        self.check_name(node, node.name)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        """Check the name and the annotation."""
+        self.check_name(node, node.arg)
+        node.annotation = self._annotation(node.annotation)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """Check the target, the annotation and the value."""
+        annotation = self._annotation(node.annotation)
+        node.annotation = ast.Constant(None)
+        node = self.node_contents_visit(node)
+        node.annotation = annotation or node.annotation
+        return node
+
+    def _bind_type_parameters(self, node: ast.AST) -> None:
+        self.bound.update(parameter.name for parameter in getattr(node, "type_params", ()))
+
+    def _annotation(self, node: ast.expr | None) -> ast.expr | None:
+        """Return the annotation, as a string if it reads an undefined name: models often forget such imports."""
+        if node is None:
+            return None
+        places = (self.bound, self.modules, self.known, BUILTINS)
+        names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
+        known = all(any(name in place for place in places) for name in names)
+        text = None if known else ast.unparse(node)
+        visited: ast.expr = self.visit(node)
+        return visited if text is None else ast.copy_location(ast.Constant(text), node)
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
+        """Check the name bound by ``**``, and the keys."""
+        self.check_name(node, node.rest)
+        self._check_expressions(node.keys)
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        return node
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
+        """Check the value, a constant or a dotted name."""
+        self._check_expressions([node.value])
+        return node
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
+        """Check the class, and the attributes that the pattern reads."""
+        self._check_expressions([node.cls])
+        for name in REFUSED_ATTRIBUTES.intersection(node.kwd_attrs):
+            self.refuse_attribute(node, "match", name)
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        node.kwd_patterns = [self.visit(pattern) for pattern in node.kwd_patterns]
+        return node
+
+    def _check_expressions(self, parts: list[ast.expr]) -> None:
+        """Check expressions in a pattern without rewriting them."""
+        for part in (node for expression in parts for node in ast.walk(expression)):
+            if isinstance(part, ast.Attribute) and part.attr in REFUSED_ATTRIBUTES:
+                self.refuse_attribute(part, "match", part.attr)
+            elif isinstance(part, ast.Name):
+                self.visit_Name(part)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Check the attribute by name, or let the guard check it at run time."""
+        node = self.node_contents_visit(node)
+        reads = isinstance(node.ctx, ast.Load)
+        if node.attr in REFUSED_ATTRIBUTES:
+            self.refuse_attribute(node, "read" if reads else "set", node.attr)
+        if isinstance(node.value, ast.Name):
+            self.members.append(node)
+        if not reads or node.attr not in GUARDED_ATTRIBUTES or _formats_harmlessly(node):
+            return node
+        guard = ast.copy_location(ast.Name(GUARD, ast.Load()), node)
+        name = ast.copy_location(ast.Constant(node.attr), node)
+        return ast.copy_location(ast.Call(guard, [node.value, name], []), node)
+
+    def guard_iter(self, node: ast.For | ast.comprehension) -> ast.AST:
+        """Allow iteration without a guard; refuse ``async for``."""
+        if getattr(node, "is_async", 0):
+            self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
+        return self.node_contents_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Refuse early what the guards of ``getattr`` and the like would refuse at run time."""
+        if isinstance(node.func, ast.Name) and node.func.id in BY_NAME and len(node.args) > 1:
+            name = getattr(node.args[1], "value", None)
+            if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
+                self.refuse_attribute(node, "use", name)
+        return self.node_contents_visit(node)
 
 
 def _formats_harmlessly(node: ast.Attribute) -> bool:
