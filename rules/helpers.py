@@ -13,7 +13,7 @@ from planbook.envs import Environment
 from planbook.planner import TASK, functions_to_check, plan_attributes
 from planbook.rules.book import RuleBook
 from planbook.rules.types import Learned, RuleType, Skill
-from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, carry, check, definitions, parse, parse_source
+from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, carry, check, defined_names, parse, parse_source
 
 _BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 """Builtins of plans; a helper must not redefine them, since it would mislead its readers."""
@@ -85,13 +85,13 @@ class _Collection:
         if isinstance(tree, Fault):
             where = f" in line {tree.line}" if tree.line else ""
             self.skipped.append(f"{origin}: not Python{where}; only complete definitions around it can be used")
-        for definition in definitions(code):
+        for name in defined_names(code):
             try:
-                problem = self._add_definition(definition.name, _parts(carry(code, [definition.name]), origin))
+                problem = self._add_definition(name, _parts(carry(code, [name]), origin))
             except (SyntaxError, RecursionError) as error:
                 problem = f"it cannot be read: {error}"
             if problem:
-                self.skipped.append(f"{origin}: {definition.name} is left out: {problem}")
+                self.skipped.append(f"{origin}: {name} is left out: {problem}")
 
     def _add_definition(self, name: str, parts: list[_HelperPart]) -> str | None:
         """Add a definition with everything it needs; return the problem if it is left out."""

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 
 from planbook.sandbox.policy.compiler import code_lines
-from planbook.sandbox.reading.definitions import sections
+from planbook.sandbox.reading.definitions import step_numbers
 from planbook.sandbox.reading.syntax import compile_error, parse, parse_only
 from planbook.sandbox.reading.unfenced import ProseScanner, find_code
 from planbook.sandbox.types import Fault, FaultKind
@@ -217,4 +217,4 @@ def _names(code: str) -> set[str]:
     tree = parse_only(code)
     body = tree.body if isinstance(tree, ast.Module) else []
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
-    return defined | {f"[Step {section.number}]" for section in sections(code) if section.number}
+    return defined | {f"[Step {number}]" for number in step_numbers(code) if number}
