@@ -26,7 +26,7 @@ from planbook.planner import (
 )
 from planbook.planner.strategies import Options
 from planbook.rules import Rule, RuleType
-from planbook.sandbox import Sandbox, bound_names, check, read_reply
+from planbook.sandbox import Sandbox, bound_names, check, defined_names, read_reply
 from tests.browser import need_browser
 
 ENVIRONMENTS = ("alfworld", "miniwob", "toy")
@@ -155,7 +155,7 @@ def test_the_rules_are_few_and_their_helpers_are_those_of_the_example(
     for rule in (rule for rule in start.rules if rule.type is HELPER):
         names, functions = bound_names(environment_class.helpers), functions_to_check(environment_class)
         assert check(rule.example, functions, names=names, allow_definitions_only=True) == []
-        assert definitions(rule.example)
+        assert defined_names(rule.example)
         assert rule.example in start.example
     assert helpers or (HELPER not in {rule.type for rule in start.rules} and "def " not in start.example)
 
@@ -172,7 +172,7 @@ def test_the_usual_starts_exist_and_their_helpers_do_not_hide_each_other() -> No
     for environment in ENVIRONMENTS:
         for split in ("", "feedback"):
             start = read_start(environment, usual_starts(environment, split))
-            named = [part.name for rule in start.rules if rule.type is HELPER for part in definitions(rule.example)]
+            named = [name for rule in start.rules if rule.type is HELPER for name in defined_names(rule.example)]
             assert len(named) == len(set(named)) > 0
     assert usual_starts("miniwob", "feedback") == ("search-engine",)
     assert len(usual_starts("miniwob", "all")) == len(usual_starts("miniwob", "no-feedback")) == 4
