@@ -102,13 +102,13 @@ class LearnedMemory:
             text = tell_calls(text, others, defined)
             if self.rule_tokens is None or estimate_tokens(text) <= self.rule_tokens:
                 return RuleBook.of((*book.active, *others)), text
-        fewest = RuleBook.of(select_rules(bare, task, "", self.rule_tokens or 0))
+        fewest = RuleBook.of(select_rules(bare, task, self.rule_tokens or 0))
         return fewest, tell_rules(fewest.active)
 
     def _helpers(self, book: RuleBook, skills: list[Skill]) -> str:
         if not self._defines_helpers:
             return ""
-        return helper_code(helper_sources(book, skills), self.environment, self.options).code
+        return helper_code(helper_sources(book, skills), self.environment, self.options)
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:

@@ -148,15 +148,10 @@ class Attempt(Learned):
 
 
 class Generalised(Learned):
-    """The result of generalising a skill: ``procedure`` is None if none held; ``problem`` is the reason for stopping.
-
-    ``verified_on`` lists the ids of the tasks that the procedure solved.
-    """
+    """The result of generalising a skill: a procedure that solved every task, None if none did; and all attempts."""
 
     procedure: Procedure | None = None
     attempts: tuple[Attempt, ...] = ()
-    verified_on: tuple[str, ...] = ()
-    problem: str = ""
 
     @property
     def elsewhere(self) -> str:
@@ -201,16 +196,15 @@ def generalise(
     while len(tried) < attempts:
         try:
             answer = scope.ask(PLANNER, prompt, read=read, history=history, **values)
-        except UnusableReply as unusable:
-            return Generalised(attempts=tuple(tried), problem=str(unusable))
+        except UnusableReply:
+            break
         source = _source(skill, same_type, answer.reply)
         procedure = learned_procedure(answer.value, task_type, environment, source, options)
         tried.append(Attempt(procedure=procedure, verifications=tuple(verify(procedure))))
         if tried[-1].solves_all:
-            solved = tuple(each.task_id for each in tried[-1].verifications)
-            return Generalised(procedure=procedure, attempts=tuple(tried), verified_on=solved)
+            return Generalised(procedure=procedure, attempts=tuple(tried))
         history, prompt, values = answer.history, PROMPTS["generalise_again"], _failure_values(tried[-1])
-    return Generalised(attempts=tuple(tried), problem=f"none of {attempts} procedures held on every task")
+    return Generalised(attempts=tuple(tried))
 
 
 def verified(trajectory: Trajectory) -> Verification:
@@ -270,8 +264,6 @@ def _as_json(params: Mapping[str, JsonValue]) -> str:
 
 
 def _failure_values(attempt: Attempt) -> dict[str, Any]:
-    if not attempt.verifications:
-        raise ValueError(f"{attempt.procedure.name} was verified on no task; verify it on at least one")
     failed = [each for each in attempt.verifications if not each.solved]
     return {
         "total": len(attempt.verifications),

@@ -134,8 +134,8 @@ def test_a_procedure_that_holds_is_admitted_at_once_under_our_header(sandbox: Sa
     bench = Bench(sandbox)
     made = bench.generalise(lambda role: model)
     assert made.procedure == bench.played[0]
-    assert made.verified_on == ("fetch/0", "fetch/1", "fetch/3")
-    assert (made.problem, len(made.attempts)) == ("", 1)
+    (attempt,) = made.attempts
+    assert [each.task_id for each in attempt.verifications] == ["fetch/0", "fetch/1", "fetch/3"]
     assert made.procedure is not None
     assert made.procedure.source == "learnt from fetch/0, fetch/1, fetch/3 by a/b''' world: c/planner"
     assert (made.procedure.name, made.procedure.environment, made.procedure.type) == ("fetch.py", "toy", "fetch")
@@ -177,8 +177,7 @@ def test_after_the_last_reply_nothing_is_admitted_and_the_libraries_are_as_they_
     before = admit(KNOWN, older)
     model = Replies([reply(hard_coded(task)) for task in TASKS])
     made = Bench(sandbox).generalise(lambda role: model, before)
-    assert (made.procedure, made.verified_on, len(made.attempts)) == (None, (), 3)
-    assert made.problem == "none of 3 procedures held on every task"
+    assert (made.procedure, len(made.attempts)) == (None, 3)
     assert admit(before, made.procedure) == before
 
 
@@ -234,7 +233,6 @@ def test_a_reply_that_stays_unusable_ends_it(sandbox: Sandbox) -> None:
     made = Bench(sandbox).generalise(lambda role: model)
     assert made.procedure is None
     assert len(made.attempts) == 1
-    assert "gave no usable reply to generalise_again" in made.problem
 
 
 @pytest.mark.parametrize("answers", [[True, True], [True, False]])
@@ -262,12 +260,6 @@ def test_of_many_tasks_only_the_first_are_told_and_the_others_counted() -> None:
     told = model.asked[1][-1].content
     assert [f"failure {n};" in told for n in range(5)] == [False, True, True, False, False]
     assert "2 more failed." in told
-
-
-def test_a_procedure_that_was_tried_on_nothing_is_an_error_of_the_caller() -> None:
-    scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: Replies([reply(GENERAL)]), {}))
-    with pytest.raises(ValueError, match="verified on no task"):
-        generalise(scope, KNOWN, "fetch", PLAYED, lambda procedure: [], environment=Toy, actions=30)
 
 
 def mail(kind: str, params: dict[str, JsonValue]) -> Knowledge:

@@ -3,10 +3,11 @@
 import pytest
 from pydantic import TypeAdapter
 
-from planbook.rules import USER, Batch, Case, DeleteRule, Edit, History, UpdateRule, apply
-from planbook.rules.edits import Entry, replay
+from planbook.rules import History
+from planbook.rules.cases import Case
+from planbook.rules.edits import Batch, DeleteRule, Edit, Entry, UpdateRule, replay
 from planbook.rules.errors import BadHistory
-from tests.rules.given import BOOK, batch, note
+from tests.rules.given import BOOK, USER, apply, batch, note
 
 
 def with_change(history: History, *edits: Edit) -> History:

@@ -3,29 +3,12 @@
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from planbook.rules import (
-    BUILDER,
-    CONSOLIDATOR,
-    USER,
-    Batch,
-    Case,
-    DeleteRule,
-    Edit,
-    History,
-    Permissions,
-    Rule,
-    RuleBook,
-    RuleChange,
-    RuleType,
-    UpdateRule,
-    WriteRule,
-    apply,
-)
+from planbook.rules import History, Rule, RuleBook, RuleType
 from planbook.rules.book import cites
-from planbook.rules.cases import SUCCESS
-from planbook.rules.edits import replay
+from planbook.rules.cases import BUILDER, CONSOLIDATOR, SUCCESS, Case, Permissions
+from planbook.rules.edits import Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule, replay
 from planbook.rules.errors import BatchRefused
-from tests.rules.given import BOOK
+from tests.rules.given import BOOK, USER, apply
 
 IDS = st.integers(0, 6).map(lambda number: f"rule_{number}")
 SOUND = st.integers(0, 999).map(lambda number: f"Box {number} sticks.")
