@@ -151,14 +151,8 @@ def test_lines_of_the_code_are_found_in_the_reply(name: str) -> None:
         assert line in shown[reply.reply_line(number) - 1]
 
 
-def test_a_revised_block_is_kept_aside() -> None:
-    first, second = read_reply(READABLE["function revised"][0]).blocks
-    assert (first.line, first.code_line, first.closed) == (2, None, True)
-    assert (second.line, second.code_line) == (7, 1)
-
-
-def test_an_unclosed_block_says_so() -> None:
-    assert [block.closed for block in read_reply("```python\nx = 1").blocks] == [False]
+def test_a_revised_block_is_left_out() -> None:
+    assert read_reply(READABLE["function revised"][0]).places == ((1, 7),)
 
 
 @pytest.mark.parametrize("name", GOOD_PLANS)
