@@ -169,14 +169,14 @@ class History(Learned):
         change.on(self.book)
         return self._with(Applied(change=change))
 
-    def undo(self, entry: int, who: str = "user") -> "History":
+    def undo(self, entry: int) -> "History":
         """Return the history with an entry and all later ones undone; an undo can be undone. Raises BadHistory."""
         if not 1 <= entry <= len(self.entries):
             raise BadHistory(f"there is no change {entry} to undo; {self._valid_numbers()}")
         before, now = self._states([entry - 1, len(self.entries)])
         if before.active == now.active:
             raise BadHistory(f"undoing change {entry} changes nothing: the rules are as they were before it")
-        return self._with(Undone(entry=entry, who=who))
+        return self._with(Undone(entry=entry))
 
     def diff(self, first: int, last: int) -> str:
         """Return the differences between two states, rule by rule, as unified diffs. Raises BadHistory."""
