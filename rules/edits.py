@@ -128,13 +128,11 @@ Entry = Annotated[Applied | Undone, Field(discriminator="kind")]
 """One entry of the log of a rule book: a batch was applied, or changes were undone."""
 
 
-def replay(initial: RuleBook, entries: Iterable[Entry]) -> RuleBook:
-    """Return the book at the end of a log. Raises BadHistory for a log that does not fit the book."""
-    return states(initial, entries)[-1]
-
-
 def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
-    """Return the initial book and the one after each entry. The numbers of undone rules are not assigned again."""
+    """Return the initial book and the one after each entry. The numbers of undone rules are not assigned again.
+
+    Raises BadHistory for a log that does not fit the book.
+    """
     books = [initial]
     for entry in entries:
         if isinstance(entry, Applied):
@@ -162,7 +160,7 @@ class History(Learned):
     @property
     def book(self) -> RuleBook:
         """The current rules. Raises BadHistory."""
-        return replay(self.initial, self.entries)
+        return states(self.initial, self.entries)[-1]
 
     def record(self, change: RuleChange) -> "History":
         """Return the history with this change added. Raises BadHistory unless it was made for the current book."""

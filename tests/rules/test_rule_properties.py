@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from planbook.rules import History, Rule, RuleBook, RuleType
 from planbook.rules.book import cites
 from planbook.rules.cases import BUILDER, CONSOLIDATOR, SUCCESS, Case, Permissions
-from planbook.rules.edits import Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule, replay
+from planbook.rules.edits import Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule, states
 from planbook.rules.errors import BatchRefused
 from tests.rules.given import BOOK, USER, apply
 
@@ -39,7 +39,7 @@ def advanced(history: History, move: Batch | int, permissions: Permissions = USE
     if isinstance(move, int):
         books = [
             history.initial,
-            *(replay(history.initial, history.entries[: n + 1]) for n in range(len(history.entries))),
+            *(states(history.initial, history.entries[: n + 1])[-1] for n in range(len(history.entries))),
         ]
         possible = move < len(books) and books[move - 1].active != books[-1].active
         return history.undo(move) if possible else history
@@ -72,7 +72,7 @@ def test_the_log_folds_to_the_running_book(moves: list[Batch | int]) -> None:
         if history is before:
             continue
         if isinstance(move, int):
-            undone = replay(BOOK, before.entries[: move - 1])
+            undone = states(BOOK, before.entries[: move - 1])[-1]
             running = RuleBook(active=undone.active, next_number=running.next_number)
         else:
             running = apply(running, move, USER).on(running)
