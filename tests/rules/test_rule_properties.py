@@ -37,10 +37,7 @@ UNDO = st.integers(1, 5)
 def advanced(history: History, move: Batch | int, permissions: Permissions = USER) -> History:
     """The history after a batch or an undo, unchanged where it is refused."""
     if isinstance(move, int):
-        books = [
-            history.initial,
-            *(states(history.initial, history.entries[: n + 1])[-1] for n in range(len(history.entries))),
-        ]
+        books = states(history.initial, history.entries)
         possible = move < len(books) and books[move - 1].active != books[-1].active
         return history.undo(move) if possible else history
     try:
