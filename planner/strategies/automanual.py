@@ -13,7 +13,7 @@ from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, model_task
 from planbook.planner.strategies.code import procedures
-from planbook.sandbox import definitions
+from planbook.sandbox import defined_names
 
 REPLANS, REPLANS_WITH_PAUSES = 3, 6
 """Number of further replies (appendix D): on ALFWorld, and on MiniWoB++, where plans pause to look."""
@@ -59,7 +59,7 @@ def automanual(episode: Episode, options: BaseModel) -> None:
             countdown(_replans(episode, chosen)),
             history=[_system(episode, recall, chosen)],
             knowledge=recall.text,
-            defined=[definition.name for definition in definitions(recall.helpers)],
+            defined=defined_names(recall.helpers),
             observation=episode.observation.text,
             goal=episode.task.goal,
             tried=tried,

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from planbook.planner import Conclusion, Outcome
-from planbook.rules import Blame, BuilderSettings, Case, Form, RuleBook, RuleType, build_rules
+from planbook.rules import Blame, BuilderSettings, Form, RuleBook, RuleType, build_rules
 from planbook.rules.builder import BuildResult
+from planbook.rules.cases import Case
 from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK
 from tests.rules.replies import Replies

@@ -90,7 +90,7 @@ def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: 
 
     scope = Scope(run.journal, "generalise/fetch", run.roles)
     made = generalise(scope, knowledge, "fetch", [episode, told], verify, environment=Toy, actions=30)
-    assert made.verified_on == (FIRST_SAMPLE.id, SECOND.id)
+    assert [each.task_id for each in made.attempts[-1]] == [FIRST_SAMPLE.id, SECOND.id]
     silent = Run(sandbox, NO_MODELS)
     memory = LearnedMemory(admit(knowledge, made.procedure), Toy)
     assert silent.play(LATER, "procedures", Options(), memory).ending.outcome is Outcome.DIRECT_SUCCESS
