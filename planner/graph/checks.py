@@ -207,6 +207,9 @@ class _Checks:
             if problem := self._problem(look_up, shapes, place, optional=optional):
                 yield where, f"{look_up.path}: {problem}"
         yield from _truths(source.truths, where, shapes)
+        for path, value in source.comparisons:
+            if (shape := _shape_in(path, shapes)) and not _can_be(shape, value):
+                yield where, f"{path} is never {value}; it is {shape.sketch().strip('<>')}"
 
     def _problem(self, look_up: LookUp, shapes: Shapes, place: _NodePlace, *, optional: bool) -> str:
         """Return the reason why a look-up may find nothing; empty if it always finds a value."""
@@ -261,10 +264,24 @@ def _part(node: GraphNode, part: Expression) -> Shape | None:
 
 def _truths(paths: tuple[str, ...], where: Where, shapes: Shapes) -> Iterator[PlacedFault]:
     for path in paths:
-        first, _, rest = path.partition(".")
-        shape = _shape(rest, shapes[first]) if first in shapes else None
-        if shape and shape.kind == YES_NO:
+        if (shape := _shape_in(path, shapes)) and shape.kind == YES_NO:
             yield where, f'{path} is "yes" or "no", and both count as true; write {path} == "yes"'
+
+
+def _can_be(shape: Shape, value: JsonValue) -> bool:
+    """Return True if an answer of that shape can be equal to a constant."""
+    if value is None or shape.kind in (CODE, ANY):
+        return True
+    try:
+        return not isinstance(value, bool) and shape.check(value) == value
+    except ValueError:
+        return False
+
+
+def _shape_in(path: str, shapes: Shapes) -> Shape | None:
+    """Return the shape of an answer or of a part of it; None for anything else."""
+    first, _, rest = path.partition(".")
+    return _shape(rest, shapes[first]) if first in shapes else None
 
 
 def _shape(path: str, shape: Shape) -> Shape | None:

@@ -211,6 +211,8 @@ class _JinjaSource:
         conditions += [node.test for node in tree.find_all(nodes.CondExpr)]
         self.truths = tuple(path for condition in conditions for path in _truths(condition))
         """The paths of values that are used as true or false."""
+        self.comparisons = tuple(_comparisons(tree))
+        """Pairs of a path and a constant with which it is compared."""
         look_ups = list(_look_ups(tree, may_be_missing=False))
         optional = {look_up.path for look_up in look_ups if look_up.may_be_missing}
         self.names = frozenset(meta.find_undeclared_variables(tree))  # last, because it replaces constants in the tree
@@ -367,3 +369,13 @@ def _truths(node: nodes.Node) -> Iterator[str]:
         yield from _truths(node.node)
     elif path := _path(node):
         yield path
+
+
+def _comparisons(tree: nodes.Node) -> Iterator[tuple[str, JsonValue]]:
+    for node in tree.find_all(nodes.Compare):
+        path = _path(node.expr)
+        for operand in node.ops[:1] if path else ():
+            values = [operand.expr] if operand.op in ("eq", "ne") else []
+            if operand.op in ("in", "notin") and isinstance(operand.expr, nodes.List | nodes.Tuple):
+                values = operand.expr.items
+            yield from ((path, value.value) for value in values if isinstance(value, nodes.Const))
