@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
     from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
     from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
-    from planbook.planner.models.answers import pass_on
+    from planbook.planner.models.answers import ScriptedModel, pass_on
     from planbook.planner.models.context import prompt_block, unmarked
     from planbook.planner.models.recordings import (
         RecordedMessage,
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     )
     from planbook.planner.models.registry import load_model, register_model
     from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, usage_of_cut
-    from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, journal_place, request_key
+    from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, Usage, journal_place, request_key
     from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
     from planbook.planner.playing import play
     from planbook.planner.procedure import (
@@ -247,6 +247,7 @@ __all__ = [
     "RunFacts",
     "Sampling",
     "Scope",
+    "ScriptedModel",
     "Span",
     "Spans",
     "Spent",
@@ -260,6 +261,7 @@ __all__ = [
     "UnknownModel",
     "UnknownStrategy",
     "UnusableReply",
+    "Usage",
     "about_the_environment",
     "action_docs",
     "add_cost",

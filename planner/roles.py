@@ -14,7 +14,7 @@ from planbook.planner.errors import ModelError
 from planbook.planner.models.context import Fitted, fit, room
 from planbook.planner.models.reasoning import AfterReasoning, without_reasoning
 from planbook.planner.models.tokens import max_usage
-from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, question_label
+from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling
 
 Read = TypeVar("Read")
 DEFAULT_ROLE = "default"
@@ -127,7 +127,6 @@ class Roles:
     def complete(
         self,
         role: str,
-        template: str,
         messages: Sequence[Message],
         sample: Sample = FIRST_SAMPLE,
         on_text: OnText | None = None,
@@ -138,9 +137,8 @@ class Roles:
         """
         self._guard()
         model, sampling = self._load(role), sample.apply(self.sampling(role))
-        with question_label(f"{role}: {template}"):
-            reply = model.complete(messages, sampling, on_text and AfterReasoning(on_text))
-            return without_reasoning(reply), model.name, sampling
+        reply = model.complete(messages, sampling, on_text and AfterReasoning(on_text))
+        return without_reasoning(reply), model.name, sampling
 
 
 def no_model(role: str) -> Model:

@@ -13,10 +13,9 @@ from pydantic import BaseModel
 from planbook.config import Config
 from planbook.envs import Observation, Selection, action
 from planbook.envs.toy import Toy
-from planbook.planner import Ending, Episode, EpisodeSettings, Roles, play
+from planbook.planner import Ending, Episode, EpisodeSettings, Message, OnText, Reply, Roles, Sampling, Usage, play
 from planbook.planner.frames import Frame, Mark
 from planbook.planner.graph.traverse import NodeAnswered
-from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import as_text
 from planbook.planner.scope import Scope

@@ -16,13 +16,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin
 
-from pydantic import BaseModel, Field, JsonValue, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from planbook.envs import Action, ActionSpec, Environment
 from planbook.planner.agent import action_docs_of, call_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import BadGraphFile, UnusableReply
-from planbook.planner.graph import GraphDatabase
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_of, graph_path, graph_text, read_graph
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import ROLE, GraphFile
@@ -115,25 +115,24 @@ def _require_code(file: GraphFile, name: str) -> GraphFile:
     return file
 
 
-def roles_of(options: BaseModel, environment: str) -> Collection[str]:
+def roles_of(options: AgentKitOptions, environment: str) -> Collection[str]:
     """Return the roles that the nodes of the graph ask. Raises BadGraphFile."""
-    return AgentKitOptions.model_validate(options).graph_file(environment).roles
+    return options.graph_file(environment).roles
 
 
-def agentkit(episode: Episode, options: BaseModel) -> None:
+def agentkit(episode: Episode, options: AgentKitOptions) -> None:
     """Run one pass of the graph after another. Run the plan code of each pass before the next."""
-    chosen = AgentKitOptions.model_validate(options)
-    file = chosen.graph_file(episode.environment.name)
+    file = options.graph_file(episode.environment.name)
     graph, database = Graph(*file.nodes.values()), file.new_database()
-    steps, idle = chosen.steps or file.steps or max(1, episode.settings.actions), 0
-    manual = chosen.manual(episode.environment.name)
+    steps, idle = options.steps or file.steps or max(1, episode.settings.actions), 0
+    manual = options.manual(episode.environment.name)
     for number in range(steps):
         database.set("step", {"number": number, "nth": number + 1, "most": steps})
         _store_situation(episode, database, manual)
         with episode.frame("step", helpers=episode.recall().helpers, task=model_task(episode)) as frame:
             try:
                 result = run_pass(
-                    graph, database, frame.scope, number=number, hooks=file.hooks, side_by_side=chosen.side_by_side
+                    graph, database, frame.scope, number=number, hooks=file.hooks, side_by_side=options.side_by_side
                 )
             except UnusableReply as unusable:
                 raise episode.no_plan(ROLE, str(unusable)) from unusable
@@ -224,9 +223,9 @@ class RandomOptions(Options):
     )
 
 
-def random_choice(episode: Episode, options: BaseModel) -> None:
+def random_choice(episode: Episode, options: RandomOptions) -> None:
     """Take random actions, drawn with the seed of the run and the task."""
-    steps = RandomOptions.model_validate(options).steps or CELLS_PER_ACTION * episode.settings.actions
+    steps = options.steps or CELLS_PER_ACTION * episode.settings.actions
     dice = random.Random(f"{episode.settings.seed}/{episode.task.id}")
     with episode.frame("plan"):
         for _ in range(steps):
@@ -272,7 +271,7 @@ def _values(parameter: inspect.Parameter) -> Sequence[Any]:
     return () if parameter.default is inspect.Parameter.empty else (parameter.default,)
 
 
-def _asks_default_role(options: BaseModel, environment: Environment) -> bool:
+def _asks_default_role(options: AgentKitOptions, environment: Environment) -> bool:
     """Return True if a node of the graph names no role."""
     return ROLE in roles_of(options, environment.name)
 

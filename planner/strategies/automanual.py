@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from planbook.planner.agent import action_docs_of, function_heads
 from planbook.planner.episode import Episode
@@ -40,14 +40,13 @@ class AutoManualOptions(Options):
     )
 
 
-def automanual(episode: Episode, options: BaseModel) -> None:
+def automanual(episode: Episode, options: AutoManualOptions) -> None:
     """Plan, run, learn from the feedback and plan again, until the episode is over or the replies are used up."""
-    chosen = AutoManualOptions.model_validate(options)
     recall, episode.whole_plans = episode.recall(), not episode.environment.pauses
     tried = ""
-    if chosen.procedures_first:
+    if options.procedures_first:
         recall = match_goal(episode, recall, PLANNER_ROLE)
-        if procedures(episode, chosen, recall):
+        if procedures(episode, options, recall):
             return
         tried = _procedure_result(episode, recall)
     with episode.frame("plan", helpers=recall.helpers, task=model_task(episode)):
@@ -55,9 +54,9 @@ def automanual(episode: Episode, options: BaseModel) -> None:
             episode,
             PLANNER_ROLE,
             PROMPTS["automanual/task"],
-            PROMPTS["automanual/feedback" if chosen.segments else "automanual/feedback_code"],
-            countdown(_replans(episode, chosen)),
-            history=[_system(episode, recall, chosen)],
+            PROMPTS["automanual/feedback" if options.segments else "automanual/feedback_code"],
+            countdown(_replans(episode, options)),
+            history=[_system(episode, recall, options)],
             knowledge=recall.text,
             defined=[definition.name for definition in definitions(recall.helpers)],
             observation=episode.observation.text,

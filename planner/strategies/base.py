@@ -90,11 +90,11 @@ class Strategy(Protocol):
         """Play until the task is given up. ``options`` is of the method's own class."""
 
 
-def _no_roles(options: BaseModel, environment: str) -> Collection[str]:
+def _no_roles(options: Any, environment: str) -> Collection[str]:
     return ()
 
 
-IsAsked = Callable[[BaseModel, Environment], bool]
+IsAsked = Callable[[Any, Environment], bool]
 """Takes the method's options and the environment. Returns True if a role is asked."""
 
 
@@ -137,7 +137,7 @@ class Method:
     demonstrations: tuple[str, ...] = ()
     sometimes: Mapping[str, IsAsked] = field(default_factory=dict)
     stand_ins: tuple[str, ...] = ()
-    named: Callable[[BaseModel, str], Collection[str]] = _no_roles
+    named: Callable[[Any, str], Collection[str]] = _no_roles
     """Returns further roles that the options name, for an environment."""
     spans: tuple[type[Payload], ...] = ()
     """Payloads of the spans that it records."""

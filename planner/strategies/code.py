@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from planbook.planner.episode import Episode
 from planbook.planner.frames import Frame
@@ -27,20 +27,19 @@ class GivenCode(Options):
     )
 
 
-def given_code(episode: Episode, options: BaseModel) -> None:
+def given_code(episode: Episode, options: GivenCode) -> None:
     """Run the given plan once, as one cell, after the code in ``before``. Give up if that code fails."""
-    plan = GivenCode.model_validate(options)
-    with _frame(episode, plan):
-        if plan.before and episode.run(plan.before, source="before").is_error:
+    with _frame(episode, options):
+        if options.before and episode.run(options.before, source="before").is_error:
             return
-        episode.run(plan.code, source=plan.source)
+        episode.run(options.code, source=options.source)
 
 
 def _frame(episode: Episode, plan: GivenCode) -> AbstractContextManager[Frame]:
     return episode.frame("plan", helpers=plan.helpers, task=model_task(episode) if plan.told_params else {})
 
 
-def procedures(episode: Episode, options: BaseModel, recall: Recall | None = None) -> bool:
+def procedures(episode: Episode, options: Options, recall: Recall | None = None) -> bool:
     """Run the procedure recalled for the task, if any. Return True if the task is known to be done.
 
     A procedure that was matched with the goal is dry-run first, and its post-conditions are checked afterwards.
@@ -63,7 +62,7 @@ def _matched_frame(episode: Episode, plan: GivenCode, match: Match) -> AbstractC
     return episode.frame("plan", helpers=plan.helpers, task=task, dry_run=True)
 
 
-def naive(episode: Episode, options: BaseModel) -> None:
+def naive(episode: Episode, options: Options) -> None:
     """Run the environment's own plan for the naive baseline (ADaPT, appendix D). Give up if it has none."""
     if code := type(episode.environment).naive:
         given_code(episode, GivenCode(code=code, source="naive", told_params=True))

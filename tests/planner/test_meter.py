@@ -5,10 +5,23 @@ from collections.abc import Callable
 
 import pytest
 
-from planbook.planner import Allows, Amount, Budget, BudgetEnded, Meter, Scope, Spent, amount_of
+from planbook.planner import (
+    Allows,
+    Amount,
+    Budget,
+    BudgetEnded,
+    Meter,
+    OnText,
+    Reply,
+    Sampling,
+    Scope,
+    ScriptedModel,
+    Spent,
+    Usage,
+    amount_of,
+)
 from planbook.planner.journal import Body, EventKind, MemoryJournal
-from planbook.planner.models import OnText, Reply, Sampling, ScriptedModel, Usage
-from planbook.planner.models.types import PromptData, question_place
+from planbook.planner.models.types import asking
 from planbook.planner.prompts import PROMPTS, Prompt
 from planbook.planner.roles import Roles, as_text
 
@@ -156,7 +169,7 @@ def test_a_call_that_failed_gives_back_what_was_reserved() -> None:
 
 def test_a_plan_that_asks_while_it_is_written_does_not_wait_for_itself() -> None:
     meter = limited(Budget(calls=1))
-    inner = question_place("task/0/inner/0", PromptData(number=0, data=""))
+    inner = asking(place="task/0/inner/0")
     with meter.call("m", Usage()), inner, pytest.raises(BudgetEnded), meter.call("m", Usage(), wait=pytest.fail):
         pass
 

@@ -7,8 +7,6 @@ subtask.
 from collections.abc import Mapping
 from functools import partial
 
-from pydantic import BaseModel
-
 from planbook.envs import Environment
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
@@ -29,9 +27,9 @@ from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR,
 from planbook.planner.strategies.base import Method
 
 
-def _has_levels(options: BaseModel, environment: Environment) -> bool:
+def _has_levels(options: DepthOptions, environment: Environment) -> bool:
     """Return True if there is more than one level or round."""
-    return isinstance(options, DepthOptions) and options.deepest(environment.name) > 1
+    return options.deepest(environment.name) > 1
 
 
 _executor_method = partial(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
@@ -59,10 +59,9 @@ class AdaptOptions(PlannedOptions, DepthOptions):
     """Options of ADaPT: a planner that is asked again at every level."""
 
 
-def adapt(episode: Episode, options: BaseModel) -> None:
+def adapt(episode: Episode, options: AdaptOptions) -> None:
     """Achieve the task: execute, and decompose as needed."""
-    chosen = AdaptOptions.model_validate(options)
-    Recursion(episode, chosen, chosen.deepest(episode.environment.name)).achieve(episode.task.goal, 1)
+    Recursion(episode, options, options.deepest(episode.environment.name)).achieve(episode.task.goal, 1)
 
 
 class Recursion:
@@ -184,46 +183,46 @@ TEMPERATURE = 0.7
 """Temperature of Try Again's rounds after the first (appendix A)."""
 
 
-def react(episode: Episode, options: BaseModel) -> None:
+def react(episode: Episode, options: DepthOptions) -> None:
     """Run only the executor, on the whole task, with ADaPT's maximum number of replies in one branch."""
-    chosen, environment = DepthOptions.model_validate(options), episode.environment.name
-    replies = chosen.replies(environment) * chosen.deepest(environment)
-    if chosen.iterations is None and chosen.d_max is None:
+    environment = episode.environment.name
+    replies = options.replies(environment) * options.deepest(environment)
+    if options.iterations is None and options.d_max is None:
         replies = REACT_REPLIES_IN.get(environment, replies)
-    execute(episode, whole_task(episode), chosen, replies)
+    execute(episode, whole_task(episode), options, replies)
 
 
-def plan_and_execute(episode: Episode, options: BaseModel) -> None:
+def plan_and_execute(episode: Episode, options: PlannedOptions) -> None:
     """Plan once, in more steps, and execute each step. A failed step is not decomposed."""
-    recursion = Recursion(episode, PlannedOptions.model_validate(options), 2, detailed=True)
+    recursion = Recursion(episode, options, 2, detailed=True)
     recursion.decompose(episode.task.goal, 1)
 
 
-def try_again(episode: Episode, options: BaseModel) -> None:
+def try_again(episode: Episode, options: DepthOptions) -> None:
     """Play up to d_max separate rounds. The best counts."""
-    chosen, environment = DepthOptions.model_validate(options), episode.environment.name
+    environment = episode.environment.name
 
     def play(number: int) -> None:
         sample = Sample(number, TEMPERATURE) if number else FIRST_SAMPLE
-        execute(episode, whole_task(episode), chosen, chosen.replies(environment), sample)
+        execute(episode, whole_task(episode), options, options.replies(environment), sample)
 
-    in_rounds(episode, chosen.deepest(environment), play)
+    in_rounds(episode, options.deepest(environment), play)
 
 
-def reflexion(episode: Episode, options: BaseModel) -> None:
+def reflexion(episode: Episode, options: DepthOptions) -> None:
     """Play up to d_max rounds. Each but the first adds a lesson from the round before to the prompt."""
-    chosen, environment = DepthOptions.model_validate(options), episode.environment.name
+    environment = episode.environment.name
     lessons: list[str] = []
     first_cell = 0
 
     def play(number: int) -> None:
         nonlocal first_cell
         if number:
-            lessons.extend(filter(None, [_lesson(episode, chosen, first_cell, lessons)]))
+            lessons.extend(filter(None, [_lesson(episode, options, first_cell, lessons)]))
             first_cell = len(episode.cells)
-        execute(episode, whole_task(episode), chosen, chosen.replies(environment), lessons=lessons)
+        execute(episode, whole_task(episode), options, options.replies(environment), lessons=lessons)
 
-    in_rounds(episode, chosen.deepest(environment), play)
+    in_rounds(episode, options.deepest(environment), play)
 
 
 def _lesson(episode: Episode, options: DepthOptions, first_cell: int, lessons: Sequence[str]) -> str:

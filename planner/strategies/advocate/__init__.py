@@ -7,8 +7,6 @@ branches.
 from collections.abc import Mapping
 from functools import partial
 
-from pydantic import BaseModel
-
 from planbook.envs import Environment
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
@@ -25,9 +23,9 @@ from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade, Sea
 from planbook.planner.strategies.base import Method
 
 
-def _summarises(options: BaseModel, environment: Environment) -> bool:
+def _summarises(options: AdvocateOptions, environment: Environment) -> bool:
     """Return True if long observations are summarised."""
-    return isinstance(options, AdvocateOptions) and options.summarise_above is not None
+    return options.summarise_above is not None
 
 
 _search_method = partial(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from math import inf, log, sqrt
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from planbook.planner.episode import Episode
 from planbook.planner.roles import Sample
@@ -23,10 +23,9 @@ class DevilsAdvocateOptions(AdvocateOptions):
     )
 
 
-def devils_advocate(episode: Episode, options: BaseModel) -> None:
+def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
     """Plan, act with remedies ready, turn back if an action does not fit its subtask; then plan again."""
-    chosen = DevilsAdvocateOptions.model_validate(options)
-    play_rounds(episode, chosen, lambda playing: search_with_stack(playing, chosen.remedies))
+    play_rounds(episode, options, lambda playing: search_with_stack(playing, options.remedies))
 
 
 def search_with_stack(playing: AdvocateRound, remedies: int) -> None:
@@ -81,10 +80,9 @@ class PlanActOptions(AdvocateOptions):
     )
 
 
-def plan_act(episode: Episode, options: BaseModel) -> None:
+def plan_act(episode: Episode, options: PlanActOptions) -> None:
     """Plan, act step by step, and plan again as soon as an action does not fit its subtask."""
-    chosen = PlanActOptions.model_validate(options)
-    play_rounds(episode, chosen, lambda playing: search_with_stack(playing, 0), reflects=chosen.reflects)
+    play_rounds(episode, options, lambda playing: search_with_stack(playing, 0), reflects=options.reflects)
 
 
 class LatsOptions(AdvocateOptions):
@@ -103,10 +101,9 @@ class LatsOptions(AdvocateOptions):
     )
 
 
-def lats(episode: Episode, options: BaseModel) -> None:
+def lats(episode: Episode, options: LatsOptions) -> None:
     """Plan, search, and plan again if the search found nothing."""
-    chosen = LatsOptions.model_validate(options)
-    play_rounds(episode, chosen, lambda playing: Search(playing, chosen).search())
+    play_rounds(episode, options, lambda playing: Search(playing, options).search())
 
 
 DUPLICATE = "It took the same actions as another sample."

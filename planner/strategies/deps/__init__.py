@@ -8,8 +8,6 @@ or by a controller.
 from collections.abc import Mapping
 from functools import partial
 
-from pydantic import BaseModel
-
 from planbook.envs import Environment
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
@@ -36,14 +34,14 @@ from planbook.planner.strategies.deps.replanning import (
 )
 
 
-def _needs_controller(options: BaseModel, environment: Environment) -> bool:
+def _needs_controller(options: Options, environment: Environment) -> bool:
     """Return True if the environment's goals need a controller."""
     return not environment.goals.direct
 
 
-def _replans(options: BaseModel, environment: Environment) -> bool:
+def _replans(options: ReplanningOptions, environment: Environment) -> bool:
     """Return True if the method replans, so that failures are explained."""
-    return isinstance(options, ReplanningOptions) and options.replans > 0
+    return options.replans > 0
 
 
 _TEMPLATES = PROMPTS.files("deps/*.j2")

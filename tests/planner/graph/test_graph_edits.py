@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.graph import GraphError
+from planbook.planner.errors import GraphError
 from planbook.planner.graph.graph import Graph
 from tests.planner.graph.given import Answers, chain, passed, question
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.errors import BadGraphFile
-from planbook.planner.graph import GraphError
+from planbook.planner.errors import BadGraphFile, GraphError
 from planbook.planner.graph.checks import whole_graph
 from planbook.planner.graph.file import graph_faults, graph_of, read_graph
 from planbook.planner.graph.graph import Graph

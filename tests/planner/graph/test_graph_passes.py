@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from planbook.planner import MemoryJournal, UnusableReply
-from planbook.planner.graph import AfterQueryError, Composing, Finishing, GraphDatabase, GraphError
+from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import shape_of
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_of, read_graph
 from planbook.planner.graph.graph import Graph
+from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
 from tests.planner.graph.given import Answers, changed, passed, question
 from tests.spanning import held
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.graph import GraphError
+from planbook.planner.errors import GraphError
 from planbook.planner.graph.templating import Expression, Template
 from planbook.planner.rendered import digest_of
 
