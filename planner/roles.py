@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import JsonValue
@@ -89,7 +90,9 @@ class Roles:
 
     def seeded(self, seed: int) -> "Roles":
         """Return the same roles with another seed, for another repeat of the same tasks."""
-        return self._copy(self._guard, seed)
+        roles = copy(self)
+        roles._seed = seed
+        return roles
 
     def guarded(self, guard: Callable[[], None]) -> "Roles":
         """Return the same roles with another guard before their own."""
@@ -98,10 +101,9 @@ class Roles:
             guard()
             self._guard()
 
-        return self._copy(both, self._seed)
-
-    def _copy(self, guard: Callable[[], None], seed: int) -> "Roles":
-        return Roles(self._load, self._sampling, guard=guard, meter=self._meter, repairs=self.repairs, seed=seed)
+        roles = copy(self)
+        roles._guard = both
+        return roles
 
     def sampling(self, role: str) -> Sampling:
         """Return the sampling of a role."""

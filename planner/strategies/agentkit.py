@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from planbook.envs import Action, ActionSpec, Environment
 from planbook.planner.agent import action_docs_of, call_of
@@ -55,22 +55,18 @@ class AgentKitOptions(Options):
     )
     side_by_side: int = Field(default=1, ge=1, description="Number of nodes that are asked at the same time.")
 
-    @field_validator("graph")
-    @classmethod
-    def _absolute_path(cls, graph: str | None) -> str | None:
-        """Return the path of a file as an absolute one, since a run may be resumed from another folder."""
-        return str(Path(graph).resolve()) if graph and Path(graph).is_file() else graph
-
     @model_validator(mode="before")
     @classmethod
     def _with_text(cls, options: object) -> object:
-        """Add the text of a file. The text of a shipped graph follows from the version of planbook."""
-        if not isinstance(options, Mapping) or options.get("text") is not None:
+        """Add the text of a file, and make its path absolute, since a run may be resumed from another folder.
+
+        The text of a shipped graph follows from the version of planbook.
+        """
+        name = options.get("graph") if isinstance(options, Mapping) else None
+        if not (isinstance(options, Mapping) and isinstance(name, str) and Path(name).is_file()):
             return options
-        name = options.get("graph")
-        if not (isinstance(name, str) and Path(name).is_file()):
-            return options
-        return {**options, "text": graph_text(Path(name))}
+        text = options.get("text")
+        return {**options, "graph": str(Path(name).resolve()), "text": graph_text(Path(name)) if text is None else text}
 
     def in_force(self, environment: str) -> dict[str, JsonValue]:
         """Return all options with the graph's name and steps, without its text."""
@@ -93,26 +89,17 @@ class AgentKitOptions(Options):
         return self.graph or (environment if (SHIPPED_GRAPHS / f"{environment}.yaml").is_file() else GENERAL)
 
     def graph_file(self, environment: str) -> GraphFile:
-        """Return the graph for this environment. Raises BadGraphFile."""
+        """Return the graph for this environment. Raises BadGraphFile, also if no node writes plan code."""
         name = self.graph_name(environment)
-        return graph_named(name) if self.text is None else _require_code(graph_of(self.text, Path(name)), name)
+        file = read_graph(graph_path(name)) if self.text is None else graph_of(self.text, Path(name))
+        if file.code is None:
+            raise BadGraphFile(f"{name}: no node writes plan code; say which one does with `code: NODE`")
+        return file
 
     def manual(self, environment: str) -> JsonValue:
         """Return the manual of the environment's own graph, which all graphs share; None without one."""
         own = SHIPPED_GRAPHS / f"{environment}.yaml"
         return read_graph(own).initial.get("manual") if own.is_file() else None
-
-
-def graph_named(name: str) -> GraphFile:
-    """Return a graph that writes plan code, by the name of a shipped graph or a file. Raises BadGraphFile."""
-    return _require_code(read_graph(graph_path(name)), name)
-
-
-def _require_code(file: GraphFile, name: str) -> GraphFile:
-    """Return the graph. Raises BadGraphFile if no node writes plan code."""
-    if file.code is None:
-        raise BadGraphFile(f"{name}: no node writes plan code; say which one does with `code: NODE`")
-    return file
 
 
 def roles_of(options: AgentKitOptions, environment: str) -> Collection[str]:
