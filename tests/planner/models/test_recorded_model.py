@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner import Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage
+from planbook.planner import Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage, read_recording
 from planbook.planner.errors import ModelError, ModelUnavailable, NotRecorded, UnknownModel
 from planbook.planner.models.types import Finish, asking, request_key
 from tests.ear import Ear
