@@ -3,7 +3,7 @@
 Protocols
 
 - ``journal``: ``Journal``, where an episode records its events. ``budget``: ``Ledger``, where a run counts its costs.
-- ``memory``: ``Memory``, the knowledge that an episode recalls; ``matching`` finds the type of its goal.
+- ``memory``: ``Memory``, the knowledge that an episode recalls.
 - ``models``: ``Model``, which answers.
 - ``strategies``: ``Strategy``, a planning method, with its ``Options``, ``Payload`` of spans and ``Figures``.
 
@@ -112,20 +112,17 @@ if TYPE_CHECKING:
         Spans,
         spans_in,
     )
-    from planbook.planner.strategies import (
-        METHODS,
+    from planbook.planner.strategies import METHODS, bulky_fields, figures_of, is_method_file, method
+    from planbook.planner.strategies.base import (
         Figures,
         Grid,
         Method,
         Options,
         Played,
         Strategy,
-        bulky_fields,
-        figures_of,
-        is_method_file,
-        method,
+        mean_of,
+        registered_methods,
     )
-    from planbook.planner.strategies.base import mean_of, registered_methods
     from planbook.planner.strategies.code import GivenCode, code_of, given_code
     from planbook.planner.streaming import NOT_RUN
     from planbook.planner.thought import as_plan

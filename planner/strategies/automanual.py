@@ -6,13 +6,12 @@ from pydantic import Field
 
 from planbook.planner.agent import action_docs_of, function_heads
 from planbook.planner.episode import Episode
-from planbook.planner.matching import match_goal
 from planbook.planner.memory import Match, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, model_task
-from planbook.planner.strategies.code import procedures
+from planbook.planner.strategies.code import match_goal, procedures
 from planbook.sandbox import definitions
 
 REPLANS, REPLANS_WITH_PAUSES = 3, 6

@@ -18,6 +18,7 @@ from planbook.planner import (
     JournalFailed,
     JournalMismatch,
     MemoryJournal,
+    Options,
     Outcome,
     ScriptedModel,
     method,
@@ -25,7 +26,6 @@ from planbook.planner import (
 )
 from planbook.planner.errors import WrongMark
 from planbook.planner.roles import Roles
-from planbook.planner.strategies import Options
 from planbook.sandbox import Limits, Sandbox
 
 SOLVE = """

@@ -1,10 +1,12 @@
 """The controllers: ADaPT (section 3.3) and its baselines, whose budget is ADaPT's maximum (section 4.2)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import Field, JsonValue
 
+from planbook.envs import Environment
 from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, UnusableReply
@@ -12,9 +14,19 @@ from planbook.planner.frames import Functions
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
 from planbook.planner.scope import Scope
-from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, end_span, execute, handover, whole_task
+from planbook.planner.strategies.adapt.executor import (
+    DEMONSTRATIONS,
+    EXECUTOR,
+    DecompositionFigures,
+    ExecutorOptions,
+    Subtask,
+    end_span,
+    execute,
+    handover,
+    whole_task,
+)
 from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
-from planbook.planner.strategies.base import ask_or_empty, in_rounds
+from planbook.planner.strategies.base import Method, ask_or_empty, in_rounds
 from planbook.planner.types import Thought
 
 DEPTH, DEPTH_IN = 3, {"textcraft": 4}
@@ -240,3 +252,50 @@ def _lesson(episode: Episode, options: DepthOptions, first_cell: int, lessons: S
             replies=options.replies(episode.environment.name),
             actions_per_reply=options.actions_per_reply,
         )
+
+
+def _has_levels(options: DepthOptions, environment: Environment) -> bool:
+    """Return True if there is more than one level or round."""
+    return options.deepest(environment.name) > 1
+
+
+_executor_method = partial(
+    Method,
+    streams=True,
+    spans=(Subtask,),
+    figures=(DecompositionFigures,),
+    templates=PROMPTS.files("adapt/*.j2", "executor/*.j2", "reflexion/*.j2"),
+)
+
+METHODS: Mapping[str, Method] = {
+    "adapt": _executor_method(
+        adapt,
+        AdaptOptions,
+        "execute first, decompose only what fails (ADaPT)",
+        (EXECUTOR, PLANNER_ROLE),
+        (*DEMONSTRATIONS, PLANNING),
+        {PLANNER_ROLE: _has_levels},
+    ),
+    "plan-and-execute": _executor_method(
+        plan_and_execute,
+        PlannedOptions,
+        "one detailed plan, each step executed",
+        (PLANNER_ROLE, EXECUTOR),
+        (*DEMONSTRATIONS, PLANNING_DETAILED, PLANNING),
+        stand_ins=(PLANNING,),
+    ),
+    "react": _executor_method(
+        react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS
+    ),
+    "reflexion": _executor_method(
+        reflexion,
+        DepthOptions,
+        "rounds with a reflection between them",
+        (EXECUTOR, REFLECTOR),
+        DEMONSTRATIONS,
+        {REFLECTOR: _has_levels},
+    ),
+    "try-again": _executor_method(
+        try_again, DepthOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS
+    ),
+}

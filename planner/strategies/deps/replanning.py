@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field, JsonValue
 
+from planbook.envs import Environment
 from planbook.planner.agent import ActionDocs, action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
@@ -14,9 +15,17 @@ from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS, Prompt
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
-from planbook.planner.strategies.base import Options, ask_or_empty
+from planbook.planner.strategies.base import Method, Options, ask_or_empty
 from planbook.planner.strategies.deps.goals import GoalPlan, collect, goal_docs
-from planbook.planner.strategies.deps.pursuit import CLAIM_AUTHOR, Pursuit, PursuitOptions, PursuitResult
+from planbook.planner.strategies.deps.pursuit import (
+    CLAIM_AUTHOR,
+    CONTROLLER,
+    GoalFigures,
+    GoalTried,
+    Pursuit,
+    PursuitOptions,
+    PursuitResult,
+)
 from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
 
 EXPLAINER = "explainer"
@@ -224,3 +233,50 @@ def _run_program(episode: Episode, template: str, demonstration: str) -> None:
     message = system_message(episode, template, demonstration, action_docs_of(episode.environment))
     with episode.frame("plan"):
         episode.stream(PLANNER_ROLE, PROMPTS["deps/task"], history=[message], **task_variables(episode))
+
+
+def _needs_controller(options: Options, environment: Environment) -> bool:
+    """Return True if the environment's goals need a controller."""
+    return not environment.goals.direct
+
+
+def _replans(options: ReplanningOptions, environment: Environment) -> bool:
+    """Return True if the method replans, so that failures are explained."""
+    return options.replans > 0
+
+
+_TEMPLATES = PROMPTS.files("deps/*.j2")
+_goal_method = partial(
+    Method,
+    roles=(PLANNER_ROLE, CONTROLLER),
+    sometimes={CONTROLLER: _needs_controller},
+    spans=(GoalTried,),
+    figures=(GoalFigures,),
+    templates=_TEMPLATES,
+)
+_explaining_method = partial(
+    _goal_method,
+    roles=(PLANNER_ROLE, EXPLAINER, CONTROLLER),
+    sometimes={CONTROLLER: _needs_controller, EXPLAINER: _replans},
+    demonstrations=(DEMONSTRATION, EXPLAINED),
+)
+_program_method = partial(Method, roles=(PLANNER_ROLE,), streams=True, templates=_TEMPLATES)
+
+METHODS: Mapping[str, Method] = {
+    "chain-of-thought": _goal_method(
+        chain_of_thought, PursuitOptions, "one plan, thought through step by step", demonstrations=(THOUGHTS,)
+    ),
+    "code-as-policies": _program_method(
+        code_as_policies, Options, "one program that decides by its observations", demonstrations=(POLICIES,)
+    ),
+    "dep": _explaining_method(dep, ReplanningOptions, "DEPS without its selector"),
+    "deps": _explaining_method(deps, DepsOptions, "goals of a plan, the nearest first; failures are explained"),
+    "inner-monologue": _goal_method(
+        inner_monologue, PursuitOptions, "one goal at a time, chosen by the result of the last", demonstrations=(LISTS,)
+    ),
+    "progprompt": _program_method(prog_prompt, Options, "one program with assertions", demonstrations=(ASSERTIONS,)),
+    "zero-shot": _goal_method(zero_shot, PursuitOptions, "one plan, never replanned", demonstrations=(LISTS,)),
+    "zero-shot-replan": _goal_method(
+        zero_shot_replan, ReplanningOptions, "goals, replanned on the bare failure", demonstrations=(LISTS,)
+    ),
+}
