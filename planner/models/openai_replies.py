@@ -232,21 +232,13 @@ def read_stream(chunks: Iterable[Mapping[str, Any]], listener: ReplyListener) ->
     return _join_halves(received)
 
 
-def read_whole(completion: object, listener: ReplyListener) -> ReplyParts:
-    """Return a reply that came in one piece. Raises BrokenStream if it is not a reply."""
+def chunk_of(completion: object) -> Mapping[str, Any]:
+    """Return a reply that came in one piece as a chunk of a stream. Raises BrokenStream if it is not a reply."""
     if not isinstance(completion, ChatCompletion) or not completion.choices:
         raise BrokenStream("the server answered with something other than a chat completion")
-    choice = completion.choices[0]
-    received = ReplyParts(
-        text=choice.message.content or "",
-        refusal=choice.message.refusal or "",
-        reasoning=_reasoning(choice.message.model_dump()),
-        reason=choice.finish_reason,
-        usage=_usage(completion.usage.model_dump() if completion.usage else None),
-        model=completion.model or "",
-    )
-    listener.pass_on(received.text)
-    return _join_halves(received)
+    answer = completion.model_dump()
+    first = answer["choices"][0]
+    return {**answer, "choices": [{**first, "delta": first["message"]}]}
 
 
 def chunks_of(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:
