@@ -56,13 +56,11 @@ def mermaid(file: GraphFile) -> str:
 def dot(file: GraphFile) -> str:
     """Return the graph in Graphviz's language."""
     boxes, arrows = _picture(file)
-    ids, prompts = {name: f"n{number}" for number, name in enumerate(boxes)}, _prompts(file)
+    ids = {name: f"n{number}" for number, name in enumerate(boxes)}
     lines = ["digraph {", f"  label={_quoted(file.about or file.name)}; labelloc=t; fontname=Helvetica;"]
     lines += ["  node [shape=box, fontname=Helvetica, fontsize=11]; edge [fontname=Helvetica, fontsize=10];"]
     for name, box in boxes.items():
-        lines.append(
-            f"  {ids[name]} [label={_quoted(*box.lines)}, tooltip={_quoted(prompts[name])}, {_DOT[box.kind]}];"
-        )
+        lines.append(f"  {ids[name]} [label={_quoted(*box.lines)}, {_DOT[box.kind]}];")
     for arrow in arrows:
         style = _ARROWS[arrow.kind][1]
         lines.append(f"  {ids[arrow.source]} -> {ids[arrow.target]} [label={_quoted(arrow.label)}, style={style}];")
@@ -133,10 +131,6 @@ def _form(shape: Shape) -> str:
     if shape.kind in (LIST, EACH) and shape.inner:
         return f"{'a list' if shape.kind == LIST else 'by name'}: {_form(shape.inner)}"
     return ", ".join(shape.choices or shape.fields) or shape.kind
-
-
-def _prompts(file: GraphFile) -> dict[str, str]:
-    return {node.name: str(node.prompt).strip() for node in file.every_node}
 
 
 def _short(text: str) -> str:
