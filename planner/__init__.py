@@ -14,7 +14,7 @@ An episode
 - ``agent`` describes an environment's actions to plans and prompts; ``dry_runs`` checks plans by their preconditions.
 - ``roles`` ask models within a ``budget``; ``prompts`` renders templates, ``rendered`` keeps the digest of their data.
 - ``thought`` reads plans from replies, ``streaming`` runs them while they are written (``reply_stream``).
-- ``feedback`` reports the result of a plan, ``ending`` that of the episode; ``conclusion`` asks for lessons.
+- ``feedback`` reports the result of a plan, ``ending`` that of the episode.
 - ``trajectory`` reads the record of an episode. ``types`` holds the records, ``errors`` the exceptions.
 - ``procedure``: stored plan code.
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         seen_task,
     )
     from planbook.planner.budget import Allows, Amount, Budget, Meter, Spent, add_cost, amount_of, cost_of
-    from planbook.planner.conclusion import Conclusion, about_the_environment, conclude
     from planbook.planner.dry_runs import KnownState
     from planbook.planner.ending import NOT_JUDGED
     from planbook.planner.episode import Episode
@@ -113,6 +112,7 @@ if TYPE_CHECKING:
         spans_in,
     )
     from planbook.planner.strategies import METHODS, bulky_fields, figures_of, is_method_file, method
+    from planbook.planner.strategies.automanual import Conclusion, about_the_environment, conclude
     from planbook.planner.strategies.base import (
         Figures,
         Grid,

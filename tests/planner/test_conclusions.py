@@ -19,8 +19,8 @@ from planbook.planner import (
     Trajectory,
     conclude,
 )
-from planbook.planner.conclusion import standalone
 from planbook.planner.roles import Roles
+from planbook.planner.strategies.automanual import standalone
 from planbook.planner.trajectory import Recalled
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
 from planbook.sandbox import definitions
