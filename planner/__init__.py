@@ -9,7 +9,7 @@ Protocols
 
 An episode
 
-- ``playing`` plays an episode with a method. ``episode`` has the verbs that methods use, ``scope`` those that only ask;
+- ``play`` plays an episode with a method. ``episode`` has the verbs that methods use, ``scope`` those that only ask;
   ``frames`` are the namespaces of plan code, ``spans`` record the structure of a method.
 - ``agent`` describes an environment's actions to plans and prompts; ``dry_runs`` checks plans by their preconditions.
 - ``roles`` ask models within a ``budget``; ``prompts`` renders templates, ``rendered`` keeps the digest of their data.
@@ -87,7 +87,6 @@ if TYPE_CHECKING:
     from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, usage_of_cut
     from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, Usage, journal_place, request_key
     from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
-    from planbook.planner.playing import play
     from planbook.planner.procedure import (
         Procedure,
         checked_procedure,
@@ -121,6 +120,7 @@ if TYPE_CHECKING:
         Played,
         Strategy,
         mean_of,
+        play,
         registered_methods,
     )
     from planbook.planner.strategies.code import GivenCode, code_of, given_code
