@@ -13,14 +13,24 @@ from pydantic import BaseModel
 from planbook.config import Config
 from planbook.envs import Observation, Selection, action
 from planbook.envs.toy import Toy
-from planbook.planner import Ending, Episode, EpisodeSettings, Roles, play
+from planbook.planner import (
+    Ending,
+    Episode,
+    EpisodeSettings,
+    Message,
+    OnText,
+    Options,
+    Reply,
+    Roles,
+    Sampling,
+    Usage,
+    play,
+)
 from planbook.planner.frames import Frame, Mark
 from planbook.planner.graph.traverse import NodeAnswered
-from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import as_text
 from planbook.planner.scope import Scope
-from planbook.planner.strategies import Options
 from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade
 from planbook.runs import Run
 from planbook.sandbox import Sandbox

@@ -25,9 +25,9 @@ from planbook.planner import (
     FeedbackKind,
     MemoryJournal,
     NoMemory,
+    ScriptedModel,
     play,
 )
-from planbook.planner.models import ScriptedModel
 from planbook.planner.roles import Roles
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.runs import Run

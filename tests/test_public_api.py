@@ -14,7 +14,7 @@ from typing import Any, TypeGuard, get_type_hints
 
 import pytest
 
-import planbook.planner.models
+import planbook.planner
 from tests.pages import ROOT
 
 SURFACES = (
@@ -22,7 +22,6 @@ SURFACES = (
     "planbook.sandbox",
     "planbook.envs",
     "planbook.planner",
-    "planbook.planner.models",
     "planbook.rules",
     "planbook.manuals",
 )
@@ -111,7 +110,7 @@ def test_examples_in_docstrings_are_true(surface: str, name: str) -> None:
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_help_of_a_protocol_shows_what_has_to_be_written(name: str) -> None:
     """The annotations are names that resolve, not ``*args, **kwargs``."""
-    protocol = getattr(planbook.planner, name, None) or getattr(planbook.planner.models, name)
+    protocol = getattr(planbook.planner, name)
     for method in PROTOCOLS[name]:
         function = getattr(protocol, method)
         assert function.__doc__

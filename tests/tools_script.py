@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from textwrap import indent
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 
 TIDY = """
 for number in agent.numbers():

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 
 SEARCH = '''
 def find(agent, thing, boxes):

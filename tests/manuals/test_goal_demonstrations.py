@@ -11,9 +11,19 @@ from planbook.envs import Action, ActionSpec, Selection, Task, load_environment
 from planbook.envs.alfworld.goals import SPECS
 from planbook.envs.minecraft import Minecraft
 from planbook.manuals.library import DEMONSTRATIONS_FOLDER, SHIPPED, DemonstratingMemory
-from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
+from planbook.planner import (
+    METHODS,
+    Episode,
+    EpisodeSettings,
+    MemoryJournal,
+    NoMemory,
+    Outcome,
+    Roles,
+    ScriptedModel,
+    method,
+    play,
+)
 from planbook.planner.agent import AGENT, plan_function
-from planbook.planner.models import ScriptedModel
 from planbook.sandbox import Sandbox, check, read_reply
 
 PLANNERS = {

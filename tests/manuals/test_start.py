@@ -19,12 +19,12 @@ from planbook.planner import (
     EpisodeSettings,
     FeedbackKind,
     MemoryJournal,
+    Options,
     Outcome,
     functions_to_check,
     plan_attributes,
     play,
 )
-from planbook.planner.strategies import Options
 from planbook.rules import Rule, RuleType
 from planbook.sandbox import Sandbox, bound_names, check, defined_names, read_reply
 from tests.browser import need_browser

@@ -11,9 +11,8 @@ from typing import NamedTuple
 from planbook.config import RECORDINGS, Config
 from planbook.knowledge import memory_of
 from planbook.learning import tasks_of
-from planbook.planner import Ending, Roles, play
+from planbook.planner import Ending, Message, Model, OnText, Reply, Roles, Sampling, play
 from planbook.planner.journal import Body, EventKind, MemoryJournal
-from planbook.planner.models import Message, Model, OnText, Reply, Sampling
 from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from planbook.workers import EpisodeWorker, open_model

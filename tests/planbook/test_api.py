@@ -14,8 +14,8 @@ from planbook.envs import UnknownEnvironment
 from planbook.envs.toy import Toy
 from planbook.errors import BadArgument, BadRun
 from planbook.option_values import option_of
+from planbook.planner import ScriptedModel
 from planbook.planner.errors import UnknownModel
-from planbook.planner.models import ScriptedModel
 from planbook.settings import Settings
 from tests.command import planbook as command
 from tests.toy_script import answer

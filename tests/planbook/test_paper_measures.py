@@ -10,8 +10,7 @@ from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
 from planbook.papers import COLUMNS, publications
 from planbook.papers.published import ALL, papers_of
-from planbook.planner import METHODS, Ending, Outcome
-from planbook.planner.models import Reply
+from planbook.planner import METHODS, Ending, Outcome, Reply
 from planbook.results import Summary, read_run, summarise
 from planbook.runs import Run
 from tests.planbook.results.methods.test_rounds import Book

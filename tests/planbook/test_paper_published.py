@@ -14,8 +14,7 @@ from planbook.envs import Selection, Task, known_environments, load_environment
 from planbook.papers import COLUMNS, PaperComparison, compare_with_papers, paper_tables, publications
 from planbook.papers.comparison import ComparedPaper
 from planbook.papers.published import ALL, Publication, PublishedTable, papers_of
-from planbook.planner import METHODS, Ending, Outcome
-from planbook.planner.models import Reply
+from planbook.planner import METHODS, Ending, Outcome, Reply
 from planbook.planner.strategies.deps.replanning import REPLANS
 from planbook.results import Summary, read_run, summarise
 from planbook.runs import Run

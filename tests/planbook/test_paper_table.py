@@ -15,8 +15,7 @@ from planbook.envs.alfworld.goals import TYPES
 from planbook.knowledge import ABLATIONS, EVERYTHING, fresh_beginning
 from planbook.papers import COLUMNS, PaperComparison, publications
 from planbook.papers.published import ALL
-from planbook.planner import Ending, Outcome
-from planbook.planner.models import Reply, Sampling
+from planbook.planner import Ending, Outcome, Reply, Sampling
 from planbook.results import Summary, read_run, summarise
 from planbook.runs import Run
 from tests.command import planbook, result

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 from planbook.planner.models.tokens import estimate_prompt
 from tests.flows import asks, here
 

@@ -7,9 +7,8 @@ import pytest
 
 from planbook.config import Config, Invocation
 from planbook.envs import Selection
-from planbook.planner import Budget, BudgetEnded, Meter, Spent
+from planbook.planner import Budget, BudgetEnded, Meter, Reply, Spent, Usage
 from planbook.planner.budget import add_cost
-from planbook.planner.models import Reply, Usage
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event

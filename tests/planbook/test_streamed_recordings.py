@@ -14,8 +14,7 @@ import pytest
 from planbook.config import RECORDINGS, Config
 from planbook.envs.alfworld import tasks
 from planbook.knowledge import memory_of
-from planbook.planner import METHODS, Memory, MemoryJournal, play
-from planbook.planner.models import Message, RecordedModel, Reply, Sampling
+from planbook.planner import METHODS, Memory, MemoryJournal, Message, RecordedModel, Reply, Sampling, play
 from planbook.planner.models.types import OnText
 from planbook.planner.roles import Roles
 from planbook.runs import Entry, Run

@@ -6,8 +6,21 @@ from typing import Any
 
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.planner import METHODS, Body, Ending, Episode, EpisodeSettings, EventKind, Journal, MemoryJournal, play
-from planbook.planner.models import Message, Model, Reply, Sampling
+from planbook.planner import (
+    METHODS,
+    Body,
+    Ending,
+    Episode,
+    EpisodeSettings,
+    EventKind,
+    Journal,
+    MemoryJournal,
+    Message,
+    Model,
+    Reply,
+    Sampling,
+    play,
+)
 from planbook.planner.models.types import OnText
 from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox

@@ -8,7 +8,8 @@ import pytest
 
 from planbook.envs.crafter.rules import rules
 from planbook.planner import MemoryJournal, Outcome
-from planbook.planner.graph import Composing, GraphDatabase
+from planbook.planner.graph.database import GraphDatabase
+from planbook.planner.graph.hooking import Composing
 from planbook.planner.graph.hooks import crafter as crafter_hooks
 from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, WANTED
 from planbook.planner.strategies.agentkit import graph_named

@@ -19,14 +19,16 @@ from planbook.planner import (
     MatchCandidate,
     Memory,
     MemoryJournal,
+    Message,
     NoMemory,
     Outcome,
     Procedure,
     Recall,
+    Reply,
+    Sampling,
     play,
     procedure_faults,
 )
-from planbook.planner.models import Message, Reply, Sampling
 from planbook.planner.models.types import OnText
 from planbook.planner.roles import Roles
 from planbook.planner.strategies.automanual import AutoManualOptions

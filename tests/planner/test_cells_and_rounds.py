@@ -8,9 +8,8 @@ from typing import NamedTuple
 import pytest
 
 from planbook.envs import Verdict
-from planbook.planner import Body, Ending, Episode, FeedbackKind, JournalMismatch, MemoryJournal, Outcome, play
+from planbook.planner import Body, Ending, Episode, FeedbackKind, JournalMismatch, MemoryJournal, Options, Outcome, play
 from planbook.planner.errors import CellOver, EpisodeOver, ModelUnavailable, NoPlan, RoundOver
-from planbook.planner.strategies import Options
 from planbook.planner.strategies.base import in_rounds
 from planbook.planner.trajectory import read_trajectory
 from planbook.sandbox import Sandbox

@@ -6,10 +6,21 @@ import pytest
 
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.planner import Ending, MemoryJournal, Outcome, Round, Scope, Trajectory, conclude
-from planbook.planner.conclusion import standalone
-from planbook.planner.models import Message, OnText, Reply, Sampling
+from planbook.planner import (
+    Ending,
+    MemoryJournal,
+    Message,
+    OnText,
+    Outcome,
+    Reply,
+    Round,
+    Sampling,
+    Scope,
+    Trajectory,
+    conclude,
+)
 from planbook.planner.roles import Roles
+from planbook.planner.strategies.automanual import standalone
 from planbook.planner.trajectory import Recalled
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
 from planbook.sandbox import definitions

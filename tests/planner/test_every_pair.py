@@ -14,13 +14,15 @@ from planbook.planner import (
     Episode,
     EpisodeSettings,
     MemoryJournal,
+    Message,
     NoMemory,
     Outcome,
     Roles,
+    Sampling,
+    ScriptedModel,
     method,
     play,
 )
-from planbook.planner.models import Message, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
 

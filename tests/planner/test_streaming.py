@@ -20,9 +20,13 @@ from planbook.planner import (
     JournalFailed,
     JournalMismatch,
     MemoryJournal,
+    Message,
+    Model,
     Outcome,
+    Reply,
+    Sampling,
+    ScriptedModel,
 )
-from planbook.planner.models import Message, Model, Reply, Sampling, ScriptedModel
 from planbook.planner.models.types import OnText, data_of_prompt
 from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.planner.streaming import NOT_RUN

@@ -17,6 +17,7 @@ from planbook.planner import (
     EpisodeOver,
     EpisodeSettings,
     MemoryJournal,
+    Options,
     Outcome,
     Round,
     Step,
@@ -26,7 +27,6 @@ from planbook.planner import (
     tell_trajectory,
 )
 from planbook.planner.memory import Recall
-from planbook.planner.strategies import Options
 from planbook.planner.types import Thought
 from planbook.sandbox import Limits, Sandbox
 

@@ -19,6 +19,7 @@ from planbook.planner import (
     Feedback,
     FeedbackKind,
     MemoryJournal,
+    Model,
     ModelError,
     Outcome,
     Procedure,
@@ -29,7 +30,6 @@ from planbook.planner import (
     play,
     read_trajectory,
 )
-from planbook.planner.models import Model
 from planbook.planner.roles import Roles
 from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, admit, generalise, verified
 from planbook.rules.procedures import FAILURE_CHARACTERS, MAX_CODE, Generalised, learned_procedure, procedure_reader

@@ -10,6 +10,7 @@ from planbook.planner import (
     EpisodeSettings,
     Memory,
     MemoryJournal,
+    Options,
     Outcome,
     Procedure,
     Scope,
@@ -20,7 +21,6 @@ from planbook.planner import (
     read_trajectory,
 )
 from planbook.planner.roles import NO_MODELS, Roles
-from planbook.planner.strategies import Options
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.rules import Knowledge, LearnedMemory, Verification, admit, generalise, learn, verified
 from planbook.sandbox import Sandbox

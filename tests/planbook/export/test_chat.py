@@ -8,7 +8,7 @@ import pytest
 
 from planbook.export.exporting import conversations_of
 from planbook.export.files import parse_episode
-from planbook.planner.models import Message
+from planbook.planner import Message
 from tests.flows import BUILD, asks, here, scripted
 from tests.planbook.export.conftest import METHODS
 

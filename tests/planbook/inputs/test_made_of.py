@@ -16,8 +16,7 @@ from planbook.envs.toy import Toy
 from planbook.errors import BadRun
 from planbook.inputs import inputs, prompt_digests
 from planbook.manuals import SHIPPED
-from planbook.planner import METHODS
-from planbook.planner.models import Sampling
+from planbook.planner import METHODS, Sampling
 from planbook.planner.models.recordings import read_recording
 from planbook.runs import InputChange, MadeOf, Run, changed_versions, changes
 from planbook.runs import installed as versions_module

@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planbook.planner import Body, EventKind, JournalFailed, MemoryJournal
-from planbook.planner.graph import Finishing, GraphDatabase, GraphError, GraphNode
+from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import shape_of
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Edge, Graph
-from planbook.planner.graph.node import EachLoop, IfBranch
+from planbook.planner.graph.hooking import Finishing
+from planbook.planner.graph.node import EachLoop, GraphNode, IfBranch
 from tests.planner.graph.given import Answers, chain, changed, passed, question
 from tests.spanning import held
 

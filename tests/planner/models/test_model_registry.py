@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 import planbook.planner.models
+from planbook.planner import Message, Sampling, load_model
 from planbook.planner.errors import EpisodeStopped, ModelRefused, UnknownModel
-from planbook.planner.models import Message, Sampling, load_model
 from tests.openai_server import serving
 
 ASK = [Message(role="user", content="Where is the mug?")]
 SCRIPT = """
 from __future__ import annotations
 from dataclasses import dataclass
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 
 replies = ["one", "two"]
 number = 7

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from planbook.planner import Message, Reply, Sampling, Usage
 from planbook.planner.errors import ContextExceeded, EpisodeStopped, ModelRefused, ModelUnavailable
-from planbook.planner.models import Message, Reply, Sampling, Usage
 from planbook.planner.models.openai_api import OpenAIModel
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.waiting import Timeouts
