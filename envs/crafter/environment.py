@@ -148,7 +148,7 @@ class Crafter(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Begin a game made from the seed (a third of a second), and return the first observation."""
+        """Begin a game made from the seed (about a second), and return the first observation."""
         from planbook.envs.crafter.game import CrafterGame  # takes half a second, since it imports numpy and the game
 
         self._game = CrafterGame(task.seed, self._length)

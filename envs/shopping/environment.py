@@ -12,21 +12,9 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.resources import files_digest
 from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
+from planbook.envs.shopping import pages
 from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, own_shop
-from planbook.envs.shopping.pages import (
-    BACK,
-    BUY,
-    DONE,
-    ITEM,
-    NEXT,
-    PREV,
-    RESULTS,
-    SEARCH,
-    SUB_PAGES,
-    ShopPages,
-    ShopState,
-    line,
-)
+from planbook.envs.shopping.pages import ShopPages, ShopState, line
 from planbook.envs.shopping.product_files import shop_of
 from planbook.envs.shopping.webshop import ProductSearch, reward
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict
@@ -58,9 +46,8 @@ def shop(options: ShoppingOptions) -> Shop:
 
 
 @cache
-def search(items: str, attributes: str, goals: str) -> ProductSearch:
+def search(options: ShoppingOptions) -> ProductSearch:
     """Return the search index of a shop, built once per process (ours: 0.2 s)."""
-    options = ShoppingOptions(items=items, attributes=attributes, goals=goals)
     return ProductSearch(list(shop(options).products.values()))
 
 
@@ -207,7 +194,7 @@ agent.click("Buy Now")
 
     def possible_actions(self) -> list[Action]:
         """Return every click; on the search page, a search for the goal's words."""
-        if self._place.page == SEARCH and self._wish is not None:
+        if self._place.page == pages.SEARCH and self._wish is not None:
             return [Action("search", (self._wish.sentence,))]
         return [Action("click", (button,)) for button in self._pages.buttons(self._place)]
 
@@ -216,12 +203,11 @@ agent.click("Buy Now")
     @action("agent.search('paraben free body lotion') -> \"Results for 'paraben free body lotion': 1 to 10 of 50 ...\"")
     def search(self, keywords: str) -> Observation:
         """Search for products by words, from the search page."""
-        if self._place.page != SEARCH:
-            return Observation.refused(f"there is no search box on this page; click '{BACK}' first")
+        if self._place.page != pages.SEARCH:
+            return Observation.refused(f"there is no search box on this page; click '{pages.BACK}' first")
         if not keywords.strip():
             return Observation.refused("name what to search for")
-        index = search(self._options.items, self._options.attributes, self._options.goals)
-        return self._go(ShopState(RESULTS, keywords, index.results(keywords)))
+        return self._go(ShopState(pages.RESULTS, keywords, search(self._options).results(keywords)))
 
     @action("agent.click('Next >') -> \"Results for 'paraben free body lotion': 11 to 20 of 50 ...\"")
     def click(self, target: str) -> Observation:
@@ -241,7 +227,7 @@ agent.click("Buy Now")
     @query("agent.results() -> [{'id': 'B07XQ2M4TD', 'title': 'Fenmere Grove Body Lotion', 'price': [9.5, 12.0]}, ...]")
     def results(self) -> list[JsonValue]:
         """The products on a page of results, with the least and the most that each may cost; elsewhere none."""
-        if self._place.page != RESULTS:
+        if self._place.page != pages.RESULTS:
             return []
         products = [self._shop.products[id] for id in self._pages.on_page(self._place)]
         return [{"id": one.id, "title": line(one.title), "price": list(one.price_range({}))} for one in products]
@@ -255,23 +241,23 @@ agent.click("Buy Now")
     def price(self) -> list[float]:
         """The least and the most that the product whose own page is at hand may cost with what is selected."""
         place = self._place
-        return list(self._shop.products[place.product].price_range(place.chosen)) if place.page == ITEM else []
+        return list(self._shop.products[place.product].price_range(place.chosen)) if place.page == pages.ITEM else []
 
     def _press(self, button: str) -> Observation:
         place = self._place
-        if button in place.results and place.page == RESULTS:
-            return self._go(replace(place, page=ITEM, product=button, chosen={}))
-        if button == BACK:
+        if button in place.results and place.page == pages.RESULTS:
+            return self._go(replace(place, page=pages.ITEM, product=button, chosen={}))
+        if button == pages.BACK:
             return self._go(ShopState())
-        if button in (NEXT, PREV) and place.page == RESULTS:
-            return self._go(replace(place, number=place.number + (1 if button == NEXT else -1)))
-        if button == PREV and place.page == ITEM:
-            return self._go(replace(place, page=RESULTS, product="", chosen={}))
-        if button == PREV:
-            return self._go(replace(place, page=ITEM))
-        if button in SUB_PAGES:
-            return self._go(replace(place, page=SUB_PAGES[button]))
-        return self._go(replace(place, page=DONE)) if button == BUY else self._select(button)
+        if button in (pages.NEXT, pages.PREV) and place.page == pages.RESULTS:
+            return self._go(replace(place, number=place.number + (1 if button == pages.NEXT else -1)))
+        if button == pages.PREV and place.page == pages.ITEM:
+            return self._go(replace(place, page=pages.RESULTS, product="", chosen={}))
+        if button == pages.PREV:
+            return self._go(replace(place, page=pages.ITEM))
+        if button in pages.SUB_PAGES:
+            return self._go(replace(place, page=pages.SUB_PAGES[button]))
+        return self._go(replace(place, page=pages.DONE)) if button == pages.BUY else self._select(button)
 
     def _select(self, value: str) -> Observation:
         """Choose the value of an option; if several options have it, the last one, as in WebShop."""
@@ -281,7 +267,7 @@ agent.click("Buy Now")
 
     def _go(self, place: ShopState) -> Observation:
         self._place = place
-        return Observation(self._pages.text(place), terminated=place.page == DONE)
+        return Observation(self._pages.text(place), terminated=place.page == pages.DONE)
 
     @property
     def _shop(self) -> Shop:
@@ -293,9 +279,9 @@ agent.click("Buy Now")
 
     def _reward(self) -> float:
         place, products = self._place, self._shop.products
-        if place.page != DONE or self._wish is None:
+        if place.page != pages.DONE or self._wish is None:
             return 0.0
-        return reward(products[place.product], place.chosen, self._wish, products[self._wish.product]).total
+        return reward(products[place.product], place.chosen, self._wish, products[self._wish.product])
 
     def _save(self) -> object:
         return self._place
