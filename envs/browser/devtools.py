@@ -257,3 +257,15 @@ def typing_commands(text: str) -> Iterator[Command]:
             yield from key.commands()
         else:
             yield "Input.insertText", {"text": character}
+
+
+def mouse(kind: str, x: float, y: float, *, held: bool = False) -> Command:
+    """Return one event of the mouse at a point; ``held`` is True while the left button is down."""
+    moved = kind == "mouseMoved"
+    event = {"type": kind, "x": x, "y": y, "buttons": int(held), "clickCount": int(not moved)}
+    return "Input.dispatchMouseEvent", event | {"button": "none" if moved and not held else "left"}
+
+
+def click_commands(x: float, y: float) -> list[Command]:
+    """Return the commands that click at a point."""
+    return [mouse("mouseMoved", x, y), mouse("mousePressed", x, y, held=True), mouse("mouseReleased", x, y)]

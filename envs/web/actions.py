@@ -110,8 +110,7 @@ class WebActions(Environment):
     @action("agent.new_tab() -> an empty page")
     def new_tab(self) -> Observation:
         """Open an empty tab, which becomes the current one; open an address in it with goto."""
-        browsing = self._open_browsing()
-        return self._do(lambda _: browsing.open_tab() if browsing.room else "there are as many tabs as there can be")
+        return self._do(lambda _: self._open_browsing().open_tab())
 
     @action("agent.switch_tab(1) -> the page in that tab")
     def switch_tab(self, number: int) -> Observation:

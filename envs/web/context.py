@@ -52,12 +52,6 @@ class News:
     """Reasons of refused navigations."""
     dialogs: int = 0
 
-    def take(self) -> "News":
-        """Return the news, and clear them."""
-        news = News(self.sentences, self.refused, self.dialogs)
-        self.sentences, self.refused, self.dialogs = {}, [], 0
-        return news
-
     def add(self, sentence: str) -> None:
         """Report this sentence in the next observation."""
         self.sentences[sentence] = self.sentences.get(sentence, 0) + 1

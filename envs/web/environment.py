@@ -204,7 +204,7 @@ class Web(WebActions):
     def _open_browser(self, task: WebTask, names: Names) -> Browsing:
         self._drop()
         context = self._context = Context(chromium.shared(), policy_of(self._options, task), self._options.patience)
-        return Browsing(context, context.open(), names, self._options.characters)
+        return Browsing(context, names, self._options.characters)
 
     def close(self) -> None:
         """Close the tabs and release the site; the browser stays for others until the process ends."""

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -63,7 +63,6 @@ class Page:
     above: int
     below: int
     part: bool = False
-    backends: frozenset[int] = field(default=frozenset())
 
     @cached_property
     def by_backend(self) -> Mapping[int, AccessibilityNode]:
@@ -108,9 +107,9 @@ def _read(context: Context, target: TabTarget) -> Page:
     above = round(view["pageY"])
     below = max(0, round(content["height"] - view["pageY"] - view["clientHeight"]))
     mark_visible(root)
-    backends = frozenset(node.backend for node in number_duplicates(root))
-    trail = trail_of(history)
-    return Page(entry["url"], entry["title"], target.traffic.document, trail, root, above, below, large, backends)
+    number_duplicates(root)
+    document = target.traffic.document
+    return Page(entry["url"], entry["title"], document, trail_of(history), root, above, below, large)
 
 
 def _read_whole(context: Context, target: TabTarget) -> AccessibilityNode:
@@ -163,14 +162,12 @@ def mark_visible(root: AccessibilityNode) -> None:
                 inner.visible = inner.visible or inner.box is None
 
 
-def number_duplicates(root: AccessibilityNode) -> Sequence[AccessibilityNode]:
-    """Number the nodes with the same role and name, and return all nodes."""
+def number_duplicates(root: AccessibilityNode) -> None:
+    """Number the nodes with the same role and name."""
     counts = Counter[tuple[str, str]]()
-    nodes = list(root.walk())
-    for node in nodes:
+    for node in root.walk():
         node.ordinal = counts[node.role, node.name]
         counts[node.role, node.name] += 1
-    return nodes
 
 
 Signature = tuple[str, str, str, int]
@@ -215,7 +212,7 @@ class ElementNumbers:
     def _in_use(self, number: int, page: Page, open_elsewhere: Callable[[str], bool]) -> bool:
         place = self._places[number]
         if place.document == page.document:
-            return place.backend in page.backends
+            return place.backend in page.by_backend
         return open_elsewhere(place.document)
 
 

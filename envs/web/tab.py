@@ -76,7 +76,7 @@ class WebTab:
         """Click on the visible part of an element. The answer has ``refused`` if this is not possible."""
         point = self._aim(place)
         if "refused" not in point:
-            self.send(_click(point["x"], point["y"]))
+            self.send(devtools.click_commands(point["x"], point["y"]))
         return point
 
     def _aim(self, place: ElementRef) -> dict[str, Any]:
@@ -102,12 +102,14 @@ class WebTab:
             point = self.ask(place, "aim")
             if "refused" in point:
                 return point
-            self.send(_click(point["x"], point["y"]))
+            self.send(devtools.click_commands(point["x"], point["y"]))
             content = self.ask(place, "selectContent")
             if "refused" in content:
                 return content
             delete = list(devtools.KEYS["delete"].commands()) if content["full"] else []
-            self.send([*delete, *(devtools.typing_commands(text) if len(text) <= MAX_TYPED else [_insert(text)])])
+            inserted = [("Input.insertText", {"text": text})]
+            typed = devtools.typing_commands(text) if len(text) <= MAX_TYPED else inserted
+            self.send([*delete, *typed])
         if enter and not field_["area"]:
             self.send(list(devtools.KEYS["enter"].commands()))
         return {}
@@ -176,17 +178,3 @@ _FORMATS = {
     "week": "a week is written 2024-W22",
     "color": "a colour is written #1a2b3c",
 }
-
-
-def _insert(text: str) -> Command:
-    return "Input.insertText", {"text": text}
-
-
-def _mouse(kind: str, x: float, y: float) -> Command:
-    pressed = kind != "mouseMoved"
-    event = {"type": kind, "x": x, "y": y, "button": "left" if pressed else "none", "clickCount": int(pressed)}
-    return "Input.dispatchMouseEvent", event
-
-
-def _click(x: float, y: float) -> list[Command]:
-    return [_mouse(kind, x, y) for kind in ("mouseMoved", "mousePressed", "mouseReleased")]
