@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.crafter import rules, view
-from planbook.envs.crafter.actions import (
-    CrafterAction,
-    Direction,
-    Placeable,
-    Tool,
-    all_actions,
-    collected_nothing,
-    faced_kind,
-    outcome,
-    refusal,
-)
+from planbook.envs.crafter import actions, rules, view
+from planbook.envs.crafter.actions import CrafterAction, Direction, Placeable, Tool
 from planbook.envs.crafter.view import STEPS, beside, find_sightings
 from planbook.envs.errors import EpisodeEnded
 from planbook.envs.resources import folder_digest
@@ -208,7 +198,7 @@ class Crafter(Environment):
 
     def possible_actions(self) -> list[Action]:
         """Return the actions that would have their effect now (collecting from grass: with luck)."""
-        acts = [act for act in all_actions() if not refusal(self.game, act)]
+        acts = [act for act in actions.all_actions() if not actions.refusal(self.game, act)]
         return [Action(act.verb, (act.thing,) if act.thing else ()) for act in acts]
 
     def _save(self) -> object:
@@ -264,13 +254,13 @@ class Crafter(Environment):
     def _take(self, act: CrafterAction) -> Observation:
         """Take one step of the game and return the observation."""
         game, before = self.game, self.player_view
-        if act not in all_actions():
+        if act not in actions.all_actions():
             return Observation.refused(f"there is no {act.verb} {act.thing!r}")
-        reason, faced, counts = refusal(game, act), faced_kind(game), dict(game.player.achievements)
+        reason, faced, counts = actions.refusal(game, act), actions.faced_kind(game), dict(game.player.achievements)
         game.advance(act.code)
-        if not reason and collected_nothing(game, act, faced, counts):
+        if not reason and actions.collected_nothing(game, act, faced, counts):
             reason = f"the {faced} holds nothing this time"
-        happened = f"Nothing happens: {reason}" if reason else outcome(game, act, faced, counts)
+        happened = f"Nothing happens: {reason}" if reason else actions.outcome(game, act, faced, counts)
         now = self._view = view.player_view(game)
         changed = view.changes(before, now)
         text = f"{happened}. Step {now.step}{f': {changed}' if changed else ''}."

@@ -41,6 +41,8 @@ class GymEnvironment(ToolEnvironment):
 
     Options: ClassVar[type[BaseModel]] = GymOptions
     id: ClassVar[str] = ""
+    modes: ClassVar[Mapping[str, str]] = {}
+    """The ``render_mode`` for text, if the environment has one."""
     types = ("play",)
     seeded = True
     action_limit = 500
@@ -79,7 +81,7 @@ class GymEnvironment(ToolEnvironment):
         """Reset the environment with the task's seed, and return the first observation as text."""
         self.close()
         try:
-            self._env = gymnasium.make(self.id, **self._make)
+            self._env = gymnasium.make(self.id, **{**self.modes, **getattr(self.options, "make", {})})
             observation, _ = self._env.reset(seed=task.seed)
         except Exception as error:
             raise EnvironmentBroken(f"gym:{self.id} cannot begin: {type(error).__name__}: {error}") from error
@@ -141,23 +143,11 @@ class GymEnvironment(ToolEnvironment):
         """The Gymnasium environment."""
         return self._env
 
-    @property
-    def _make(self) -> dict[str, Any]:
-        options = dict(getattr(self.options, "make", {}))
-        spec = gymnasium.spec(self.id)
-        modes = getattr(_class_of(spec), "metadata", {}).get("render_modes", ())
-        return {"render_mode": "ansi", **options} if "ansi" in modes else options
-
     def _observation_text(self, observation: Any) -> str:
         values = readable(observation)
         if self._env.render_mode != "ansi":
             return str(values)
         return f"{without_colours(str(self._env.render())).strip()}\nobservation {values}"
-
-
-def _class_of(spec: Any) -> Any:
-    entry = spec.entry_point
-    return entry if callable(entry) else gymnasium.envs.registration.load_env_creator(entry)
 
 
 def without_colours(text: str) -> str:
@@ -231,6 +221,7 @@ def environment(gym_id: str) -> type[ToolEnvironment]:
         raise UnknownEnvironment(f"gym:{gym_id}: {type(error).__name__}: {error}") from error
     try:
         action_text, space = describe_space(env.action_space), str(env.observation_space)
+        modes = {"render_mode": "ansi"} if "ansi" in env.metadata.get("render_modes", ()) else {}
     finally:
         env.close()
     doc = (type(env.unwrapped).__doc__ or "").strip().partition("\n## ")[0].split("\n\n")[0]
@@ -239,4 +230,4 @@ def environment(gym_id: str) -> type[ToolEnvironment]:
         f"action is {action_text}. It returns what is observed, from the space {space}, and the reward. The episode "
         "ends by itself; agent.answer(value) ends it before."
     )
-    return GymEnvironment.with_tools(f"gym_{python_name(gym_id).lower()}", about, (), id=gym_id)
+    return GymEnvironment.with_tools(f"gym_{python_name(gym_id).lower()}", about, (), id=gym_id, modes=modes)

@@ -12,21 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from planbook.envs.types import Verdict
-from planbook.envs.web import addresses
+from planbook.envs.web import addresses, tasks
 from planbook.envs.web.context import TabGone
 from planbook.envs.web.tab import WebTab
 from planbook.envs.web.tabs import Browsing
-from planbook.envs.web.tasks import (
-    NUMBER,
-    AnswerCheck,
-    Check,
-    PageCheck,
-    ServerCheck,
-    Text,
-    UnachievableCheck,
-    UrlCheck,
-    WebTask,
-)
+from planbook.envs.web.tasks import Check, WebTask
 
 OR = " |OR| "
 """Separates alternatives of one value, as in WebArena's files."""
@@ -69,7 +59,7 @@ def contains_all(text: str, values: Sequence[str]) -> bool:
 
 def numbers(answer: str, values: Sequence[str]) -> bool:
     """Return True if the numbers in the answer are the values; ``#12`` is 12, ``1,200`` is 1200 and ``4.50`` is 4.5."""
-    return set(map(_number, NUMBER.findall(answer))) == set(map(_number, values))
+    return set(map(_number, tasks.NUMBER.findall(answer))) == set(map(_number, values))
 
 
 def items(answer: str, values: Sequence[str]) -> bool:
@@ -125,24 +115,24 @@ def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
 
 def _has_unwanted_changes(task: WebTask, facts: EpisodeEnd) -> bool:
     """Return True if our site was changed although the task requires no change."""
-    if facts.changes is None or any(isinstance(check, ServerCheck) for check in task.checks):
+    if facts.changes is None or any(isinstance(check, tasks.ServerCheck) for check in task.checks):
         return False
     return bool(facts.changes())
 
 
-def _answer(check: AnswerCheck, facts: EpisodeEnd) -> float:
+def _answer(check: tasks.AnswerCheck, facts: EpisodeEnd) -> float:
     return float(facts.answer is not None and ANSWERS[check.how](facts.answer, check.values))
 
 
-def _unachievable(check: UnachievableCheck, facts: EpisodeEnd) -> float:
+def _unachievable(check: tasks.UnachievableCheck, facts: EpisodeEnd) -> float:
     return float(facts.answer is not None and says_impossible(facts.answer))
 
 
-def _url(check: UrlCheck, facts: EpisodeEnd) -> float:
+def _url(check: tasks.UrlCheck, facts: EpisodeEnd) -> float:
     return float(addresses.MATCHES[check.how](facts.url, check.any_of))
 
 
-def _page(check: PageCheck, facts: EpisodeEnd) -> float:
+def _page(check: tasks.PageCheck, facts: EpisodeEnd) -> float:
     address = facts.url if check.url == "last" else check.url
     text = facts.page_text(address, check.selector, check.script)
     return float(
@@ -153,7 +143,7 @@ def _page(check: PageCheck, facts: EpisodeEnd) -> float:
     )
 
 
-def _server(check: ServerCheck, facts: EpisodeEnd) -> float:
+def _server(check: tasks.ServerCheck, facts: EpisodeEnd) -> float:
     """Return the share of correct changes among all wanted and actual changes."""
     if facts.changes is None:
         return 0.0
@@ -162,7 +152,7 @@ def _server(check: ServerCheck, facts: EpisodeEnd) -> float:
     return correct / len(actual.keys() | check.changes.keys())
 
 
-def _matches(value: str | None, wanted: str | Text | None) -> bool:
+def _matches(value: str | None, wanted: str | tasks.Text | None) -> bool:
     if value is None or wanted is None:
         return value is wanted
     if isinstance(wanted, str):
@@ -172,11 +162,11 @@ def _matches(value: str | None, wanted: str | Text | None) -> bool:
 
 
 _JUDGES: Mapping[type[Check], Callable[[Any, EpisodeEnd], float]] = {
-    AnswerCheck: _answer,
-    UrlCheck: _url,
-    PageCheck: _page,
-    ServerCheck: _server,
-    UnachievableCheck: _unachievable,
+    tasks.AnswerCheck: _answer,
+    tasks.UrlCheck: _url,
+    tasks.PageCheck: _page,
+    tasks.ServerCheck: _server,
+    tasks.UnachievableCheck: _unachievable,
 }
 
 

@@ -12,16 +12,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.envs.browser.devtools import Answer, CommandRefused
-from planbook.envs.web.accessibility import (
-    MAX_NAME,
-    SHOWN_IF_FALSE,
-    STYLES,
-    AccessibilityNode,
-    AccessibilityTree,
-    PageLayout,
-    Rect,
-    quoted,
-)
+from planbook.envs.web import accessibility
+from planbook.envs.web.accessibility import AccessibilityNode, Rect, quoted
 from planbook.envs.web.addresses import BLANK
 from planbook.envs.web.context import VIEW, Context, TabGone, TabTarget
 
@@ -113,12 +105,14 @@ def _read(context: Context, target: TabTarget) -> Page:
 
 
 def _read_whole(context: Context, target: TabTarget) -> AccessibilityNode:
-    (snapshot,) = context.call_all(target, [("DOMSnapshot.captureSnapshot", {"computedStyles": list(STYLES)})])
-    layout = PageLayout(snapshot)
+    (snapshot,) = context.call_all(
+        target, [("DOMSnapshot.captureSnapshot", {"computedStyles": list(accessibility.STYLES)})]
+    )
+    layout = accessibility.PageLayout(snapshot)
     commands = [("Accessibility.getFullAXTree", {"frameId": frame}) for frame in layout.frames]
     answers = context.call_all(target, commands)
     frames = {frame: answer["nodes"] for frame, answer in zip(layout.frames, answers, strict=True)}
-    return AccessibilityTree(frames, layout.owners, layout.boxes).root(target.traffic.frame)
+    return accessibility.AccessibilityTree(frames, layout.owners, layout.boxes).root(target.traffic.frame)
 
 
 def _read_view(context: Context, target: TabTarget) -> AccessibilityNode:
@@ -144,7 +138,7 @@ def _read_view(context: Context, target: TabTarget) -> AccessibilityNode:
         boxes[node.get("backendDOMNodeId", 0)] = Rect(*edges)
         if parent >= 0:
             raw[parent]["childIds"].append(str(number))
-    return AccessibilityTree({frame: raw}, {}, boxes).root(frame)
+    return accessibility.AccessibilityTree({frame: raw}, {}, boxes).root(frame)
 
 
 def mark_visible(root: AccessibilityNode) -> None:
@@ -264,7 +258,7 @@ def line_of(node: AccessibilityNode, number: int) -> str:
     """Return a line such as ``[12] textbox 'Name' value='Ada' required``."""
     parts = [f"[{number}]", node.role]
     if node.name:
-        parts.append(quoted(node.name, MAX_TEXT if node.role in TEXTS else MAX_NAME))
+        parts.append(quoted(node.name, MAX_TEXT if node.role in TEXTS else accessibility.MAX_NAME))
     if node.value and node.value != node.name:
         parts.append(f"value={quoted(node.value)}")
     if node.options:
@@ -273,7 +267,7 @@ def line_of(node: AccessibilityNode, number: int) -> str:
 
 
 def _property(name: str, value: JsonValue) -> str:
-    if name not in SHOWN_IF_FALSE and (value is True or value == "true"):
+    if name not in accessibility.SHOWN_IF_FALSE and (value is True or value == "true"):
         return name
     return f"{name}={str(value).lower()}"
 
