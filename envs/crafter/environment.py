@@ -10,7 +10,6 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.crafter import actions, rules, view
 from planbook.envs.crafter.actions import CrafterAction, Direction, Placeable, Tool
 from planbook.envs.crafter.view import STEPS, beside, find_sightings
-from planbook.envs.errors import EpisodeEnded
 from planbook.envs.resources import folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
@@ -107,12 +106,14 @@ class Crafter(Environment):
         "'edge' lies beyond the world, a plant that can be eaten is 'ripe_plant'",
     }
     Options = CrafterOptions
+    game: "CrafterGame"
+    """The running game."""
+    player_view: view.PlayerView
+    """The player's current knowledge."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
         self._length = CrafterOptions.read(options).length
-        self._game: CrafterGame | None = None
-        self._view: view.PlayerView | None = None
 
     # Tasks.
 
@@ -141,23 +142,9 @@ class Crafter(Environment):
         """Begin a game made from the seed (about a second), and return the first observation."""
         from planbook.envs.crafter.game import CrafterGame  # takes half a second, since it imports numpy and the game
 
-        self._game = CrafterGame(task.seed, self._length)
-        self._view = view.player_view(self._game)
+        self.game = CrafterGame(task.seed, self._length)
+        self.player_view = view.player_view(self.game)
         return Observation(f"{self.scene()}\n\nYour task is to: {task.goal}.")
-
-    @property
-    def game(self) -> "CrafterGame":
-        """The running game."""
-        if self._game is None:
-            raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
-        return self._game
-
-    @property
-    def player_view(self) -> view.PlayerView:
-        """The player's current knowledge."""
-        if self._view is None:
-            raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
-        return self._view
 
     def scene(self) -> str:
         """Return everything in view, since nothing in the first observation stays true."""
@@ -173,9 +160,9 @@ class Crafter(Environment):
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the player's knowledge as data."""
-        if self._view is None:
+        if self.task is None:
             return {}
-        values: dict[str, Any] = self._view._asdict()
+        values: dict[str, Any] = self.player_view._asdict()
         return {**values, "view": list(map(list, self.player_view.view)), "remaining": list(self.player_view.remaining)}
 
     def verdict(self) -> Verdict:
@@ -205,7 +192,7 @@ class Crafter(Environment):
         return self.game.save(), self.player_view
 
     def _load(self, native: Any) -> None:
-        saved, self._view = native
+        saved, self.player_view = native
         self.game.load(saved)
 
     # Actions.
@@ -261,7 +248,7 @@ class Crafter(Environment):
         if not reason and actions.collected_nothing(game, act, faced, counts):
             reason = f"the {faced} holds nothing this time"
         happened = f"Nothing happens: {reason}" if reason else actions.outcome(game, act, faced, counts)
-        now = self._view = view.player_view(game)
+        now = self.player_view = view.player_view(game)
         changed = view.changes(before, now)
         text = f"{happened}. Step {now.step}{f': {changed}' if changed else ''}."
         solved = self.verdict().solved

@@ -72,11 +72,9 @@ class MinecraftGoals(Goals):
 
     def is_open(self, goal: Action) -> bool:
         """Return whether the stated materials and the stated tool are held, regardless of the recipe."""
-        tool = goal.args[-1] if goal.args else None
-        takes = {
-            **self.materials(goal),
-            **({str(tool): 1} if isinstance(tool, str) and tool != game_data.GIVEN_TOOL else {}),
-        }
+        tool, takes = goal.args[-1] if goal.args else None, dict(self.materials(goal))
+        if isinstance(tool, str) and tool != game_data.GIVEN_TOOL:
+            takes[tool] = 1
         return all(self.environment.player.held(item) >= count for item, count in takes.items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:

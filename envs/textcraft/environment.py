@@ -119,12 +119,13 @@ class Textcraft(Environment):
     splits = SPLITS
     action_limit = 80
     hands_on = "state"
+    bench: Bench
+    """The items that can be obtained and crafted in the current episode."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
         self.carried: dict[str, int] = {}
         self._target = ""
-        self._bench: Bench | None = None
 
     # Tasks.
 
@@ -156,7 +157,7 @@ class Textcraft(Environment):
 
     def begin(self, task: Task) -> Observation:
         """Start with an empty inventory, and return the commands with the goal."""
-        self._bench = Bench(recipes.book(), commands_of(task))
+        self.bench = Bench(recipes.book(), commands_of(task))
         self._target = str(task.params["target"])
         self.carried = {}
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}.")
@@ -164,12 +165,6 @@ class Textcraft(Environment):
     def scene(self) -> str:
         """Return the crafting commands."""
         return "\n".join(["Crafting commands:", *map(str, self.bench.shown)])
-
-    @property
-    def bench(self) -> Bench:
-        """The items that can be obtained and crafted in the current episode."""
-        assert self._bench is not None, "no episode has begun"
-        return self._bench
 
     @property
     def goals(self) -> Goals:

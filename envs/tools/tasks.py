@@ -71,7 +71,7 @@ class TaskFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tasks: tuple[TaskGoal, ...] = Field(min_length=1)
+    tasks: tuple[TaskGoal, ...]
 
 
 def read_goals(path: Path, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
@@ -97,7 +97,8 @@ def _check_file(file: YamlFile, folder: Path, faults_of: FaultsOf) -> tuple[tupl
         goals = TaskFile.model_validate(file.value).tasks
     except ValidationError as error:
         return (), [file.fault(_place(fault["loc"]), _message(fault)) for fault in error.errors()]
-    faults, ids = list[FileFault](), set[str]()
+    faults = [] if goals else [file.fault(("tasks",), "there are no tasks; write at least one")]
+    ids = set[str]()
     for number, goal in enumerate(goals):
         if goal.id in ids:
             fault = f"{goal.id} is used twice; give each task an id of its own"

@@ -12,9 +12,9 @@ from planbook.envs.browser import chromium
 from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
 from planbook.envs.selection import chosen_split, filter_tasks, find_task
-from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
+from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import page, sites
-from planbook.envs.web.actions import WebActions, possible_actions
+from planbook.envs.web.actions import WebActions
 from planbook.envs.web.addresses import AddressPolicy, Names, host_of, is_near
 from planbook.envs.web.context import Context
 from planbook.envs.web.judging import EpisodeEnd, judge, page_text
@@ -256,10 +256,6 @@ class Web(WebActions):
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         return observation.text if observation.terminated else page.change(before.text, observation.text)
-
-    def possible_actions(self) -> list[Action]:
-        """Return clicks on elements in view, choices, scrolling, and going back and forward; no typing."""
-        return possible_actions(self._open_browsing())
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
