@@ -66,11 +66,11 @@ class Alfworld(Environment):
     helpers = HELPERS
     paper_actions = tuple(wording.DOCS)
     Options = AlfworldOptions
+    options: AlfworldOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._chosen = AlfworldOptions.read(self.options)
-        self._engine = _ENGINES[self._chosen.engine]()
+        self._engine = _ENGINES[self.options.engine]()
         self._uses_put = False
         self._location, self._holding = START, EMPTY_HANDED
         self._won = False
@@ -112,7 +112,7 @@ class Alfworld(Environment):
 
     def versions(self) -> Mapping[str, str]:
         """Return options, packages, and the game's verb for putting things down."""
-        options = {name: str(value) for name, value in self._chosen.model_dump().items()}
+        options = {name: str(value) for name, value in self.options.model_dump().items()}
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
         return {**options, **packages, "grammar": "put" if self._uses_put else "move"}
 
@@ -197,7 +197,7 @@ class Alfworld(Environment):
 
     def _opens_up(self, receptacle: str) -> bool:
         """Return whether a refused go_to may look into another receptacle at the same location."""
-        return self._chosen.shared_locations == "open" and receptacle not in (self._location, self._holding)
+        return self.options.shared_locations == "open" and receptacle not in (self._location, self._holding)
 
     @action("agent.open('drawer_4') -> 'You open drawer_4. In drawer_4, you see keychain_1. ...'")
     def open(self, receptacle: str) -> Observation:

@@ -106,14 +106,11 @@ class Crafter(Environment):
         "'edge' lies beyond the world, a plant that can be eaten is 'ripe_plant'",
     }
     Options = CrafterOptions
+    options: CrafterOptions
     game: "CrafterGame"
     """The running game."""
     player_view: view.PlayerView
     """The player's current knowledge."""
-
-    def __init__(self, options: BaseModel | None = None) -> None:
-        super().__init__(options)
-        self._length = CrafterOptions.read(options).length
 
     # Tasks.
 
@@ -142,7 +139,7 @@ class Crafter(Environment):
         """Begin a game made from the seed (about a second), and return the first observation."""
         from planbook.envs.crafter.game import CrafterGame  # takes half a second, since it imports numpy and the game
 
-        self.game = CrafterGame(task.seed, self._length)
+        self.game = CrafterGame(task.seed, self.options.length)
         self.player_view = view.player_view(self.game)
         return Observation(f"{self.scene()}\n\nYour task is to: {task.goal}.")
 

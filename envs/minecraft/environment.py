@@ -74,11 +74,11 @@ class Minecraft(Environment):
     action_limit = 100
     hands_on = "state"
     Options = MinecraftOptions
+    options: MinecraftOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._chosen = MinecraftOptions.read(self.options)
-        if self._chosen.terse:
+        if self.options.terse:
             self.about = self.about.replace(REASONS, NO_REASONS)
         self.terrain: Terrain = terrain_of(0)
         """The map of the task's seed. Plans never see it."""
@@ -106,7 +106,7 @@ class Minecraft(Environment):
 
     def versions(self) -> Mapping[str, str]:
         """Return options, recipes, and the differences from the game."""
-        options = {name: str(value) for name, value in self._chosen.model_dump().items()}
+        options = {name: str(value) for name, value in self.options.model_dump().items()}
         return {
             **options,
             "recipes": f"Minecraft {VERSION}, from minedojo 0.1",
@@ -126,7 +126,7 @@ class Minecraft(Environment):
         parallel = task.type in tasks.PARALLEL
         self.player = MinecraftPlayer(inventory=dict(tasks.PARALLEL_START) if parallel else {})
         self.player.first = dict.fromkeys(self.player.inventory, 0)
-        self._limit = self._chosen.ticks or (
+        self._limit = self.options.ticks or (
             int(str(task.params["ticks"])) if parallel else tasks.GROUPS[task.type].ticks
         )
         self.player.look(self.terrain)
@@ -217,19 +217,19 @@ class Minecraft(Environment):
 
     def ticks_for(self, effects: GoalEffects) -> int:
         """Return the ticks that a goal takes without bad luck."""
-        return min(effects.ticks, time_limit(effects)) if self._chosen.time_limits else effects.ticks
+        return min(effects.ticks, time_limit(effects)) if self.options.time_limits else effects.ticks
 
     def _outcome(self, effects: GoalEffects) -> tuple[int, str]:
         """Return the ticks that a goal takes now, and the reason why it fails, if it does."""
         limit = time_limit(effects)
-        if self._chosen.time_limits and effects.ticks > limit:
+        if self.options.time_limits and effects.ticks > limit:
             return limit, f"to {effects.text} takes longer than the {limit} ticks that such a goal may take"
-        if self._chosen.chances and self.task and not succeeds(effects, self.task.id, self.player.tries):
+        if self.options.chances and self.task and not succeeds(effects, self.task.id, self.player.tries):
             return limit, f"bad luck: you did not {effects.text} within {limit} ticks; it may go well another time"
         return effects.ticks, ""
 
     def _failure(self, text: str) -> Observation:
-        return self._observe(f"It failed. Biome: {self.biome()}." if self._chosen.terse else text, accepted=False)
+        return self._observe(f"It failed. Biome: {self.biome()}." if self.options.terse else text, accepted=False)
 
     def _observe(self, text: str, accepted: bool = True) -> Observation:
         solved = self._is_solved()

@@ -133,10 +133,10 @@ agent.click("Buy Now")
         "selected": "the options chosen on the product at hand: name to value",
     }
     Options = ShoppingOptions
+    options: ShoppingOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._options = ShoppingOptions.read(options)
         self._place = ShopState()
         self._wish: Wish | None = None
 
@@ -156,13 +156,13 @@ agent.click("Buy Now")
 
     def versions(self) -> Mapping[str, str]:
         """Return the digest of the products."""
-        return self.checksums((), self._options)
+        return self.checksums((), self.options)
 
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Start on the search page, and return it with the goal."""
-        self._wish = wish_of(task, self._options)
+        self._wish = wish_of(task, self.options)
         self._place = ShopState()
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}")
 
@@ -207,7 +207,7 @@ agent.click("Buy Now")
             return Observation.refused(f"there is no search box on this page; click '{pages.BACK}' first")
         if not keywords.strip():
             return Observation.refused("name what to search for")
-        return self._go(ShopState(pages.RESULTS, keywords, search(self._options).results(keywords)))
+        return self._go(ShopState(pages.RESULTS, keywords, search(self.options).results(keywords)))
 
     @action("agent.click('Next >') -> \"Results for 'paraben free body lotion': 11 to 20 of 50 ...\"")
     def click(self, target: str) -> Observation:
@@ -271,11 +271,11 @@ agent.click("Buy Now")
 
     @property
     def _shop(self) -> Shop:
-        return shop(self._options)
+        return shop(self.options)
 
     @property
     def _pages(self) -> ShopPages:
-        return ShopPages(self._shop, self._options.results_per_page)
+        return ShopPages(self._shop, self.options.results_per_page)
 
     def _reward(self) -> float:
         place, products = self._place, self._shop.products

@@ -40,6 +40,7 @@ class GymEnvironment(ToolEnvironment):
     """A Gymnasium environment; without a file of tasks, a task's seed is the seed of its reset."""
 
     Options: ClassVar[type[BaseModel]] = GymOptions
+    options: GymOptions
     id: ClassVar[str] = ""
     modes: ClassVar[Mapping[str, str]] = {}
     """The ``render_mode`` for text, if the environment has one."""
@@ -62,7 +63,7 @@ class GymEnvironment(ToolEnvironment):
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the file, or one for each seed."""
-        if getattr(options, "tasks", ""):
+        if ToolOptions.read(options).tasks:
             return super().tasks(selection, options)
         if selection.ids:
             numbers = [task_id.rpartition("/")[2] for task_id in selection.ids]
@@ -75,13 +76,13 @@ class GymEnvironment(ToolEnvironment):
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
         """Return whether a seed makes a task, which it does without a file of tasks."""
-        return not getattr(options, "tasks", "")
+        return not ToolOptions.read(options).tasks
 
     def start(self, task: Task) -> str:
         """Reset the environment with the task's seed, and return the first observation as text."""
         self.close()
         try:
-            self._env = gymnasium.make(self.id, **{**self.modes, **getattr(self.options, "make", {})})
+            self._env = gymnasium.make(self.id, **{**self.modes, **self.options.make})
             observation, _ = self._env.reset(seed=task.seed)
         except Exception as error:
             raise EnvironmentBroken(f"gym:{self.id} cannot begin: {type(error).__name__}: {error}") from error
@@ -125,10 +126,10 @@ class GymEnvironment(ToolEnvironment):
 
     def verdict(self) -> Verdict:
         """Return the judge's verdict; without a file of tasks, one based on reward."""
-        if getattr(self.options, "tasks", ""):
+        if self.options.tasks:
             return super().verdict()
         total = sum(self._rewards)
-        threshold = getattr(self.options, "threshold", None)
+        threshold = self.options.threshold
         if threshold is None:
             threshold = getattr(getattr(self._env, "spec", None), "reward_threshold", None)
         solved = self._over and (total > 0 if threshold is None else total >= threshold)

@@ -63,6 +63,7 @@ class McpEnvironment(ToolEnvironment):
     """The tools of MCP servers."""
 
     Options: ClassVar[type[BaseModel]] = McpOptions
+    options: McpOptions
     restores = "Servers are started anew and the actions repeated; what a server changed elsewhere stays."
     named: ClassVar[Sequence[McpServer]] = ()
     listing: ClassVar[Mapping[str, str]] = {}
@@ -74,9 +75,9 @@ class McpEnvironment(ToolEnvironment):
 
     def start(self, task: Task) -> str:
         """Connect to the servers, and return "", since there is no first text. Raises EnvironmentBroken."""
-        if not self._connections or getattr(self.options, "restart", True):
+        if not self._connections or self.options.restart:
             self.close()
-            timeout = getattr(self.options, "timeout", WAIT)
+            timeout = self.options.timeout
             for server in self.named:
                 self._connections[server.name] = McpConnection(server, timeout, max(timeout, WAIT))
         for name in self._connections:

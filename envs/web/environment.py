@@ -134,10 +134,10 @@ class Web(WebActions):
     attributes = {"url": "the address of the current tab"}
     paper_actions = ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
     Options: ClassVar[type[BaseModel]] = WebOptions
+    options: WebOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._options = WebOptions.read(options)
         self._site: TracSite | None = None
         self._web_task: WebTask | None = None
 
@@ -171,14 +171,14 @@ class Web(WebActions):
 
     def begin(self, task: Task) -> Observation:
         """Reset the task's site, open the start in a clean browser, and return the first observation."""
-        web_task = next((one for one in chosen(self._options, (task.id,)) if one.id == task.id), None)
+        web_task = next((one for one in chosen(self.options, (task.id,)) if one.id == task.id), None)
         if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} under these options")
         if web_task.site:
             self._site = self._site or sites.take_trac()
             self._site.reset()
         site: dict[str, str] = {web_task.site: self._site.url} if web_task.site and self._site else {}
-        self._web_task = with_site_addresses(web_task, {**self._options.sites, **site})
+        self._web_task = with_site_addresses(web_task, {**self.options.sites, **site})
         self._notes, self._answer, self._verdict = [], None, None
         return self._begin(self._web_task, Names(site))
 
@@ -203,8 +203,8 @@ class Web(WebActions):
 
     def _open_browser(self, task: WebTask, names: Names) -> Browsing:
         self._drop()
-        context = self._context = Context(chromium.shared(), policy_of(self._options, task), self._options.patience)
-        return Browsing(context, names, self._options.characters)
+        context = self._context = Context(chromium.shared(), policy_of(self.options, task), self.options.patience)
+        return Browsing(context, names, self.options.characters)
 
     def close(self) -> None:
         """Close the tabs and release the site; the browser stays for others until the process ends."""
