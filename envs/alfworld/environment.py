@@ -1,7 +1,7 @@
 """ALFWorld: household tasks in text, with the action names and sentences of the AutoManual paper (its listing 3)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field, JsonValue
 
@@ -163,8 +163,7 @@ class Alfworld(Environment):
         engine = self._engine.save()
         return None if engine is None else (engine, self._location, self._holding, self._won)
 
-    def _load(self, native: object) -> None:
-        assert isinstance(native, tuple)
+    def _load(self, native: Any) -> None:
         engine, self._location, self._holding, self._won = native
         self._engine.restore(engine)
 

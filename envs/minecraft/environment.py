@@ -279,6 +279,5 @@ class Minecraft(Environment):
     def _save(self) -> object:
         return self.player.copy()
 
-    def _load(self, native: object) -> None:
-        assert isinstance(native, MinecraftPlayer)
+    def _load(self, native: Any) -> None:
         self.player = native.copy()

@@ -67,7 +67,7 @@ def ring(colour: str, size: int) -> Thing:
     return Thing(f"{colour}_ring", "ring", colour, size=size)
 
 
-def row(kind: str, names: Iterable[str], colours: Iterable[str] = (), room: int = 1, gap: float = 2.0) -> list[Thing]:
+def row(kind: str, names: Iterable[str], room: int = 1, gap: float = 2.0) -> list[Thing]:
     """Return places side by side at the back of the table; a name starts with the colour, or a hole's shape."""
     places = []
     for number, name in enumerate(names):

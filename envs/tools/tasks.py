@@ -28,10 +28,12 @@ FaultsOf = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
 """Returns the faults of assertions: the index of each faulty one, and why it cannot be run."""
 
 
-class Judge(BaseModel):
-    """The judge of a task: exactly one of these."""
-
+class _FileModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Judge(_FileModel):
+    """The judge of a task: exactly one of these."""
 
     answer: JsonValue = None
     """The answer that ``agent.answer`` must get."""
@@ -52,10 +54,8 @@ class Judge(BaseModel):
         return (self.asserted,) if isinstance(self.asserted, str) else self.asserted
 
 
-class TaskGoal(BaseModel):
+class TaskGoal(_FileModel):
     """One task of the file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str = Field(pattern=r"^[\w.-]+(/[\w.-]+)*$")
     goal: str = Field(min_length=1)
@@ -66,10 +66,8 @@ class TaskGoal(BaseModel):
     judge: Judge | None = None
 
 
-class TaskFile(BaseModel):
+class TaskFile(_FileModel):
     """The whole file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tasks: tuple[TaskGoal, ...]
 

@@ -74,18 +74,10 @@ class WebTab:
 
     def click(self, place: ElementRef) -> dict[str, Any]:
         """Click on the visible part of an element. The answer has ``refused`` if this is not possible."""
-        point = self._aim(place)
+        point = self.ask(place, "aim")
         if "refused" not in point:
             self.send(devtools.click_commands(point["x"], point["y"]))
         return point
-
-    def _aim(self, place: ElementRef) -> dict[str, Any]:
-        kind = self.ask(place, "kind")
-        if kind.get("tag") in ("select", "option"):
-            return {"refused": "belongs to a select box: use select(element, option)"}
-        if kind.get("tag") == "input" and kind.get("type") == "file":
-            return {"refused": "takes a file, and there is none to give"}
-        return kind if "refused" in kind else self.ask(place, "aim")
 
     def type(self, place: ElementRef, text: str, enter: bool) -> dict[str, Any]:
         """Replace the content of a field with a text; the answer may have ``refused``."""
