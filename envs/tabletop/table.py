@@ -9,7 +9,6 @@ SIZES = ("", "small", "medium", "large")
 """The word for each size, by its number."""
 
 MOVABLE = ("block", "shape", "ring")
-PLACES = ("spot", "bowl", "hole", "box", "peg", "base")
 TAKES: Mapping[str, tuple[str, ...]] = {
     "spot": ("block", "shape"),
     "bowl": ("block",),

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, Field, JsonValue, model_validator
 
@@ -21,7 +21,7 @@ from planbook.envs.web.judging import EpisodeEnd, judge, page_text
 from planbook.envs.web.sites import TracSite
 from planbook.envs.web.tab import WebTab
 from planbook.envs.web.tabs import Browsing
-from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, load_tasks, to_task, types, with_site_addresses
+from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, judgeable, load_tasks, to_task, types, with_site_addresses
 from planbook.envs.web.webarena import log_in, read_login
 
 OWN = "own"
@@ -84,11 +84,7 @@ class WebOptions(EnvironmentOptions):
 
 def chosen(options: BaseModel | None, ids: tuple[str, ...] = ()) -> list[WebTask]:
     """Return the tasks under these options that can be judged. Raises BadSelection."""
-    tasks = every_task(options)
-    for task in tasks:
-        if task.unjudged and task.id in ids:
-            raise BadSelection(f"web cannot judge the task {task.id!r}: {task.unjudged}")
-    return [task for task in tasks if not task.unjudged]
+    return judgeable(every_task(options), ids)
 
 
 def every_task(options: BaseModel | None) -> list[WebTask]:
@@ -276,7 +272,8 @@ class Web(WebActions):
     def _save(self) -> object:
         return self._open_browsing().save(), tuple(self._notes)
 
-    def _load(self, native: Any) -> Observation:
+    def _load(self, native: object) -> Observation:
+        assert isinstance(native, tuple)
         saved, notes = native
         self._notes, self._answer, self._verdict = list(notes), None, None
         browsing = self._open_browsing()

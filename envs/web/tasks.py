@@ -6,7 +6,7 @@ Addresses may have the names of sites in braces, ``{trac}/wiki``; ``with_site_ad
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -113,12 +113,14 @@ KINDS = ("look_up", "navigate", "edit", "backtrack", "loop", "unachievable")
 SPLITS = ("all", *KINDS)
 
 
-class WebTask(_FrozenModel):
+class WebTask(BaseModel):
     """A task on web pages. ``params`` is the parsed goal, without anything that the agent has to find out.
 
     ``more_tabs`` are opened after ``start``. ``unjudged`` is the reason why the checks cannot be made here; such a task
     is not offered. ``site`` names a site that we run ourselves and reset for the task.
     """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     type: str
@@ -183,6 +185,14 @@ def _task(entry: webarena.Entry, where: str, convert: Callable[[webarena.Entry, 
 def to_task(task: WebTask) -> Task:
     """Return the task for the rest of planbook, without start and checks."""
     return Task(id=task.id, env="web", split=task.kind, type=task.type, goal=task.goal, params=task.params)
+
+
+def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask]:
+    """Return the tasks that can be judged here. Raises BadSelection if ``ids`` names one that cannot."""
+    for task in tasks:
+        if task.unjudged and task.id in ids:
+            raise BadSelection(f"web cannot judge the task {task.id!r}: {task.unjudged}")
+    return [task for task in tasks if not task.unjudged]
 
 
 def with_site_addresses(task: WebTask, sites: Mapping[str, str]) -> WebTask:
