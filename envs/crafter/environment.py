@@ -39,18 +39,6 @@ class CrafterOptions(EnvironmentOptions):
     length: int = Field(default=10_000, ge=1, description="Steps until the game's time is up.")
 
 
-def select(selection: Selection) -> Sequence[Task]:
-    """Return one task for each chosen type and seed. Types named without a split may be of either split."""
-    if selection.ids:
-        return [task_of(*read_seeded_id(task_id, TYPES, NAME)) for task_id in selection.ids]
-    split = chosen_split(selection, SPLITS, NAME)
-    types = chosen_types(selection, TYPES, NAME)
-    if selection.split or not selection.types:
-        types = tuple(name for name in types if _split_of(name) == split)
-    groups = ([task_of(name, seed) for seed in selection.seeds or SEEDS[_split_of(name)]] for name in types)
-    return list(in_turn(groups, selection.limit))
-
-
 def task_of(kind: str, seed: int) -> Task:
     """Return the task of a type and a seed; the seed makes the map."""
     whole = kind == SURVIVE
@@ -117,7 +105,14 @@ class Crafter(Environment):
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the chosen tasks, in turn from each type."""
-        return select(selection)
+        if selection.ids:
+            return [task_of(*read_seeded_id(task_id, TYPES, NAME)) for task_id in selection.ids]
+        split = chosen_split(selection, SPLITS, NAME)
+        types = chosen_types(selection, TYPES, NAME)
+        if selection.split or not selection.types:
+            types = tuple(name for name in types if _split_of(name) == split)
+        groups = ([task_of(name, seed) for seed in selection.seeds or SEEDS[_split_of(name)]] for name in types)
+        return list(in_turn(groups, selection.limit))
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:

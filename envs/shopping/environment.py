@@ -51,28 +51,6 @@ def search(options: ShoppingOptions) -> ProductSearch:
     return ProductSearch(list(shop(options).products.values()))
 
 
-def wish_of(task: Task, options: ShoppingOptions) -> Wish:
-    """Return the wish of a task. Raises BadSelection if the shop has no such task."""
-    wishes = shop(options).wishes
-    if not 0 <= task.seed < len(wishes) or wishes[task.seed].sentence != task.goal:
-        raise BadSelection(f"shopping: {task.id} is not a task of this shop; was it made from other product files?")
-    return wishes[task.seed]
-
-
-def select(selection: Selection, options: ShoppingOptions) -> list[Task]:
-    """Return the selected tasks, in turn from each type. Raises BadSelection."""
-    stocked = shop(options)
-    if selection.ids:
-        return [find_task(_tasks(task_id.partition("/")[0], stocked), task_id, "shopping") for task_id in selection.ids]
-    split = chosen_split(selection, tuple(SPLITS), "shopping")
-    if selection.seeds:
-        raise BadSelection("shopping: its tasks are not made from seeds; name them by id, such as test/17")
-    tasks = _tasks(split, stocked)
-    known_types = tuple(dict.fromkeys([*TYPES, *(task.type for task in tasks)]))
-    types = chosen_types(selection, known_types, "shopping")
-    return list(in_turn(([task for task in tasks if task.type == kind] for kind in types), selection.limit))
-
-
 def _tasks(split: str, stocked: Shop) -> Sequence[Task]:
     if split not in SPLITS:
         raise BadSelection(f"shopping has no split {split!r}; ids have the form SPLIT/NUMBER, for example test/17")
@@ -145,7 +123,18 @@ agent.click("Buy Now")
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the selected tasks, in turn from each type."""
-        return select(selection, ShoppingOptions.read(options))
+        stocked = shop(ShoppingOptions.read(options))
+        if selection.ids:
+            return [
+                find_task(_tasks(task_id.partition("/")[0], stocked), task_id, "shopping") for task_id in selection.ids
+            ]
+        split = chosen_split(selection, tuple(SPLITS), "shopping")
+        if selection.seeds:
+            raise BadSelection("shopping: its tasks are not made from seeds; name them by id, such as test/17")
+        tasks = _tasks(split, stocked)
+        known_types = tuple(dict.fromkeys([*TYPES, *(task.type for task in tasks)]))
+        types = chosen_types(selection, known_types, "shopping")
+        return list(in_turn(([task for task in tasks if task.type == kind] for kind in types), selection.limit))
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
@@ -162,7 +151,10 @@ agent.click("Buy Now")
 
     def begin(self, task: Task) -> Observation:
         """Start on the search page, and return it with the goal."""
-        self._wish = wish_of(task, self.options)
+        wishes = self._shop.wishes
+        if not 0 <= task.seed < len(wishes) or wishes[task.seed].sentence != task.goal:
+            raise BadSelection(f"shopping: {task.id} is not a task of this shop; was it made from other product files?")
+        self._wish = wishes[task.seed]
         self._place = ShopState()
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}")
 

@@ -29,17 +29,6 @@ DISTRACTORS = 10
 """Maximum number of shown commands that the goal never needs (appendix E)."""
 
 
-def select(selection: Selection) -> list[Task]:
-    """Return the chosen tasks, in turn from each type. Raises BadSelection or MissingRequirement."""
-    if selection.ids:
-        return [find_task(_tasks(task_id.partition("/")[0]), task_id, "textcraft") for task_id in selection.ids]
-    split = chosen_split(selection, SPLITS, "textcraft")
-    if selection.seeds:
-        raise BadSelection("textcraft: its tasks are not made from seeds; name them by id, such as test/17")
-    types = chosen_types(selection, TYPES, "textcraft")
-    return list(in_turn(([task for task in _tasks(split) if task.type == kind] for kind in types), selection.limit))
-
-
 def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
     """Return the crafting commands that a task shows, in order. Raises MissingRequirement."""
     target = str(task.params["target"])
@@ -132,7 +121,13 @@ class Textcraft(Environment):
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the chosen tasks, in turn from each type."""
-        return select(selection)
+        if selection.ids:
+            return [find_task(_tasks(task_id.partition("/")[0]), task_id, "textcraft") for task_id in selection.ids]
+        split = chosen_split(selection, SPLITS, "textcraft")
+        if selection.seeds:
+            raise BadSelection("textcraft: its tasks are not made from seeds; name them by id, such as test/17")
+        types = chosen_types(selection, TYPES, "textcraft")
+        return list(in_turn(([task for task in _tasks(split) if task.type == kind] for kind in types), selection.limit))
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
