@@ -42,7 +42,7 @@ class GymEnvironment(ToolEnvironment):
     Options: ClassVar[type[BaseModel]] = GymOptions
     options: GymOptions
     id: ClassVar[str] = ""
-    modes: ClassVar[Mapping[str, str]] = {}
+    modes: ClassVar[Mapping[str, Any]] = {}
     """The ``render_mode`` for text, if the environment has one."""
     types = ("play",)
     seeded = True
@@ -82,7 +82,8 @@ class GymEnvironment(ToolEnvironment):
         """Reset the environment with the task's seed, and return the first observation as text."""
         self.close()
         try:
-            self._env = gymnasium.make(self.id, **{**self.modes, **self.options.make})
+            arguments: dict[str, Any] = {**self.modes, **self.options.make}
+            self._env = gymnasium.make(self.id, **arguments)
             observation, _ = self._env.reset(seed=task.seed)
         except Exception as error:
             raise EnvironmentBroken(f"gym:{self.id} cannot begin: {type(error).__name__}: {error}") from error

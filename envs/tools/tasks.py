@@ -114,8 +114,8 @@ def _message(error: Any) -> str:
     if error["type"] != "extra_forbidden":
         return str(error["msg"])
     *inside, key = error["loc"]
-    model = {0: TaskFile, 2: TaskGoal}.get(len(inside), Judge)
-    known = [field.alias or name for name, field in model.model_fields.items()]
+    models: Mapping[int, type[BaseModel]] = {0: TaskFile, 2: TaskGoal}
+    known = [field.alias or name for name, field in models.get(len(inside), Judge).model_fields.items()]
     return f"there is no such key{did_you_mean(str(key), known)}"
 
 

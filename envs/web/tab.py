@@ -99,8 +99,8 @@ class WebTab:
             if "refused" in content:
                 return content
             delete = list(devtools.KEYS["delete"].commands()) if content["full"] else []
-            inserted = [("Input.insertText", {"text": text})]
-            typed = devtools.typing_commands(text) if len(text) <= MAX_TYPED else inserted
+            insert: Command = ("Input.insertText", {"text": text})
+            typed = list(devtools.typing_commands(text)) if len(text) <= MAX_TYPED else [insert]
             self.send([*delete, *typed])
         if enter and not field_["area"]:
             self.send(list(devtools.KEYS["enter"].commands()))
