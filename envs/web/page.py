@@ -224,8 +224,15 @@ ADDRESS, TITLE, TABS, IN_VIEW = "Address: ", "Title: ", "Tabs: ", "In view ("
 Number = Callable[[AccessibilityNode], int]
 
 
-def page_text(page: Page, number: Number, most: int) -> str:
-    """Return the page as text, with at most ``most`` characters of its nodes."""
+def observation_text(page: Page, tabs: Sequence[str], number: Number, most: int) -> str:
+    """Return the tabs if there are several, address and title of the page, and up to ``most`` characters of its nodes."""
+    head = [f"{TABS}{', '.join(tabs)}"] if len(tabs) > 1 else []
+    head += [f"{ADDRESS}{quoted(page.url, 500)[1:-1]}", f"{TITLE}{quoted(page.title)}"]
+    return "\n".join([*head, *_page_lines(page, number, most)])
+
+
+def _page_lines(page: Page, number: Number, most: int) -> list[str]:
+    """Return the lines of the nodes in view, below one that says how much is out of view."""
     where = f"{page.above} px above, {page.below} px below" if page.above or page.below else "all of it"
     if page.part:
         where += "; the page is so large that find sees only what is in view"
@@ -241,7 +248,7 @@ def page_text(page: Page, number: Number, most: int) -> str:
         lines.append(f"({left_out} more lines in view are left out: the limit is {most} characters)")
     if len(lines) == 1:
         lines.append("(nothing)")
-    return "\n".join(lines)
+    return lines
 
 
 def _lines(root: AccessibilityNode, number: Number) -> Iterator[str]:

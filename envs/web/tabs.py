@@ -10,18 +10,7 @@ from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quoted
 from planbook.envs.web.addresses import BLANK, Names
 from planbook.envs.web.context import MAX_TABS, Context, News, TabGone
-from planbook.envs.web.page import (
-    ADDRESS,
-    TABS,
-    TITLE,
-    ElementNumbers,
-    ElementRef,
-    Page,
-    Trail,
-    describe,
-    page_text,
-    read,
-)
+from planbook.envs.web.page import ElementNumbers, ElementRef, Page, Trail, describe, observation_text, read
 from planbook.envs.web.tab import WebTab
 
 
@@ -256,8 +245,5 @@ class Browsing:
         return Observation(self.names.short(text), accepted=not refusal, lasting=self.take_lasting())
 
     def _page(self, page: Page) -> str:
-        head = [f"{ADDRESS}{quoted(page.url, 500)[1:-1]}", f"{TITLE}{quoted(page.title)}"]
-        if len(self.tabs) > 1:
-            numbers = [f"{n} (current)" if tab is self.tab else str(n) for n, tab in enumerate(self.tabs, 1)]
-            head.insert(0, f"{TABS}{', '.join(numbers)}")
-        return "\n".join([*head, page_text(page, self.number, self._characters)])
+        tabs = [f"{n} (current)" if tab is self.tab else str(n) for n, tab in enumerate(self.tabs, 1)]
+        return observation_text(page, tabs, self.number, self._characters)
