@@ -225,7 +225,7 @@ Number = Callable[[AccessibilityNode], int]
 
 
 def observation_text(page: Page, tabs: Sequence[str], number: Number, most: int) -> str:
-    """Return the tabs if there are several, address and title of the page, and up to ``most`` characters of its nodes."""
+    """Return the tabs if there are several, the address, the title, and up to ``most`` characters of the nodes."""
     head = [f"{TABS}{', '.join(tabs)}"] if len(tabs) > 1 else []
     head += [f"{ADDRESS}{quoted(page.url, 500)[1:-1]}", f"{TITLE}{quoted(page.title)}"]
     return "\n".join([*head, *_page_lines(page, number, most)])
