@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, Field, JsonValue, model_validato
 from planbook.envs.browser import chromium
 from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
-from planbook.envs.selection import chosen_split, filter_tasks, find_task
+from planbook.envs.selection import chosen_split, filter_tasks
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import page, sites
 from planbook.envs.web.actions import WebActions
@@ -146,11 +146,7 @@ class Web(WebActions):
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the task file in its order, or the user's task."""
-        all_tasks = [to_task(task) for task in chosen(options, selection.ids)]
-        split = chosen_split(selection, cls.splits, cls.name)
-        if selection.ids:
-            return [find_task(all_tasks, name, cls.name) for name in selection.ids]
-        return [task for task in all_tasks if split in ("all", task.split)]
+        return [to_task(task) for task in chosen(options, selection.ids)]
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
