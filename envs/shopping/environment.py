@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, JsonValue, model_validator
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.resources import files_digest
-from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
+from planbook.envs.selection import chosen_split, find_task, in_turn
 from planbook.envs.shopping import pages
 from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, own_shop
 from planbook.envs.shopping.pages import ShopPages, ShopState, line
@@ -132,9 +132,8 @@ agent.click("Buy Now")
         if selection.seeds:
             raise BadSelection("shopping: its tasks are not made from seeds; name them by id, such as test/17")
         tasks = _tasks(split, stocked)
-        known_types = tuple(dict.fromkeys([*TYPES, *(task.type for task in tasks)]))
-        types = chosen_types(selection, known_types, "shopping")
-        return list(in_turn(([task for task in tasks if task.type == kind] for kind in types), selection.limit))
+        types = dict.fromkeys([*TYPES, *(task.type for task in tasks)])
+        return list(in_turn([task for task in tasks if task.type == kind] for kind in types))
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:

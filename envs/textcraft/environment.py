@@ -15,7 +15,7 @@ from planbook.envs.errors import BadSelection, UnknownAction
 from planbook.envs.optional import Goals
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import file_digest, folder_digest
-from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
+from planbook.envs.selection import chosen_split, find_task, in_turn
 from planbook.envs.textcraft import recipes
 from planbook.envs.textcraft.planning import TextcraftGoals, preconditions
 from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, book, check_carried, read_command
@@ -126,8 +126,7 @@ class Textcraft(Environment):
         split = chosen_split(selection, SPLITS, "textcraft")
         if selection.seeds:
             raise BadSelection("textcraft: its tasks are not made from seeds; name them by id, such as test/17")
-        types = chosen_types(selection, TYPES, "textcraft")
-        return list(in_turn(([task for task in _tasks(split) if task.type == kind] for kind in types), selection.limit))
+        return list(in_turn([task for task in _tasks(split) if task.type == kind] for kind in TYPES))
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
