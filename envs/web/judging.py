@@ -9,14 +9,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from planbook.envs.types import Verdict
 from planbook.envs.web import addresses, tasks
 from planbook.envs.web.context import TabGone
 from planbook.envs.web.tab import WebTab
 from planbook.envs.web.tabs import Browsing
-from planbook.envs.web.tasks import Check, WebTask
+from planbook.envs.web.tasks import WebTask
 
 OR = " |OR| "
 """Separates alternatives of one value, as in WebArena's files."""
@@ -109,7 +108,7 @@ def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
     """Return the verdict on a task ``with_site_addresses``; a task without checks is never solved."""
     if not task.checks or task.unjudged or _has_unwanted_changes(task, facts):
         return Verdict(solved=False, score=0.0)
-    scores = [_JUDGES[type(check)](check, facts) for check in task.checks]
+    scores = [_score(check, facts) for check in task.checks]
     return Verdict(solved=all(score == 1 for score in scores), score=sum(scores) / len(scores))
 
 
@@ -120,16 +119,19 @@ def _has_unwanted_changes(task: WebTask, facts: EpisodeEnd) -> bool:
     return bool(facts.changes())
 
 
-def _answer(check: tasks.AnswerCheck, facts: EpisodeEnd) -> float:
-    return float(facts.answer is not None and ANSWERS[check.how](facts.answer, check.values))
-
-
-def _unachievable(check: tasks.UnachievableCheck, facts: EpisodeEnd) -> float:
-    return float(facts.answer is not None and says_impossible(facts.answer))
-
-
-def _url(check: tasks.UrlCheck, facts: EpisodeEnd) -> float:
-    return float(addresses.MATCHES[check.how](facts.url, check.any_of))
+def _score(check: tasks.Check, facts: EpisodeEnd) -> float:
+    """Return the score of one check, from 0 to 1."""
+    match check:
+        case tasks.AnswerCheck():
+            return float(facts.answer is not None and ANSWERS[check.how](facts.answer, check.values))
+        case tasks.UnachievableCheck():
+            return float(facts.answer is not None and says_impossible(facts.answer))
+        case tasks.UrlCheck():
+            return float(addresses.MATCHES[check.how](facts.url, check.any_of))
+        case tasks.PageCheck():
+            return _page(check, facts)
+        case tasks.ServerCheck():
+            return _server(check, facts)
 
 
 def _page(check: tasks.PageCheck, facts: EpisodeEnd) -> float:
@@ -159,15 +161,6 @@ def _matches(value: str | None, wanted: str | tasks.Text | None) -> bool:
         return same_lines(value, wanted)
     excluded = any(contains_all(value, (text,)) for text in wanted.must_exclude)
     return contains_all(value, wanted.must_include) and not excluded
-
-
-_JUDGES: Mapping[type[Check], Callable[[Any, EpisodeEnd], float]] = {
-    tasks.AnswerCheck: _answer,
-    tasks.UrlCheck: _url,
-    tasks.PageCheck: _page,
-    tasks.ServerCheck: _server,
-    tasks.UnachievableCheck: _unachievable,
-}
 
 
 WHOLE_PAGE = "document.body?.innerText"
