@@ -88,7 +88,7 @@ class Pair:
 
 def generated_pair(kind: str, seed: int, *, old: bool = False) -> Pair:
     game = generated.make(kind, seed)
-    return Pair(in_old_words(game) if old else game, kind, generated.goal_of(kind, seed))
+    return Pair(in_old_words(game) if old else game, kind, generated.make(kind, seed).goal)
 
 
 def real_pair(kind: str, number: int, split: str = "valid_seen", *, old: bool = False) -> Pair:
@@ -150,7 +150,7 @@ def test_a_saved_state_is_gone_back_to() -> None:
     engine.load(generated.make("pick_clean_then_place", 1))
     engine.reset()
     plan = find_plan(
-        engine, generated.search_goal("pick_clean_then_place", generated.goal_of("pick_clean_then_place", 1))
+        engine, generated.search_goal("pick_clean_then_place", generated.make("pick_clean_then_place", 1).goal)
     )
     assert plan is not None
     saved, before = engine.save(), engine.admissible()

@@ -41,7 +41,7 @@ def action_of(command: str) -> Action:
 def winning_actions(kind: str, seed: int) -> list[Action]:
     engine = DirectEngine()
     engine.load(generated.make(kind, seed))
-    plan = find_plan(engine, generated.search_goal(kind, generated.goal_of(kind, seed)))
+    plan = find_plan(engine, generated.search_goal(kind, generated.make(kind, seed).goal))
     assert plan
     return [action_of(command) for command in plan]
 

@@ -38,7 +38,7 @@ def test_games_are_won_by_a_search_that_knows_all_and_not_before(kind: str) -> N
         engine = DirectEngine()
         engine.load(generated.make(kind, seed))
         assert not engine.reset().won
-        goal = generated.goal_of(kind, seed)
+        goal = generated.make(kind, seed).goal
         plan = find_plan(engine, generated.search_goal(kind, goal))
         assert plan is not None
         replies = [engine.step(command) for command in plan]
@@ -50,7 +50,7 @@ def test_games_are_won_by_a_search_that_knows_all_and_not_before(kind: str) -> N
 def test_the_search_says_when_a_game_cannot_be_won() -> None:
     engine = DirectEngine()
     engine.load(generated.make("pick_heat_then_place", 2))
-    wanted = generated.search_goal("pick_heat_then_place", generated.goal_of("pick_heat_then_place", 2))
+    wanted = generated.search_goal("pick_heat_then_place", generated.make("pick_heat_then_place", 2).goal)
     assert find_plan(engine, SearchGoal(wanted.object, wanted.target, change="clean")) is None
     assert find_plan(engine, SearchGoal("elephant", wanted.target)) is None
     assert find_plan(engine, wanted)
@@ -58,7 +58,7 @@ def test_the_search_says_when_a_game_cannot_be_won() -> None:
 
 def test_goals_are_parsed_for_all_types() -> None:
     for kind in TYPES:
-        params = params_of(generated.goal_of(kind, 1))
+        params = params_of(generated.make(kind, 1).goal)
         assert ("lamp" in params) == (kind == "look_at_obj")
         assert ("count" in params) == (kind == "pick_two_obj")
 

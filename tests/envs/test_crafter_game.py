@@ -5,7 +5,7 @@ import sys
 from itertools import islice
 
 import pytest
-from crafter import constants, worldgen
+from crafter import constants
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +13,6 @@ from planbook.envs import Action
 from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.actions import CrafterAction, all_actions
 from planbook.envs.crafter.environment import ACHIEVEMENTS
-from planbook.envs.crafter.game import Noise
 from planbook.envs.crafter.rules import rules
 from tests.envs.crafter_games import Genuine, begun, look_alike, survive, wild
 
@@ -54,12 +53,6 @@ def test_time_is_up_when_the_genuine_game_ends() -> None:
     genuine.reset()
     ours = [world.act(next(wild(world, 5))).truncated for _ in range(3)]
     assert ours == [genuine.step(0)[2] for _ in range(3)] == [False, False, True]
-
-
-def test_noise_is_the_same_number_for_number() -> None:
-    theirs, ours = worldgen.opensimplex.OpenSimplex(17), Noise(17)
-    points = [(x / 15, y / 5, z) for x in range(40) for y in range(40) for z in (0, 3, 8)]
-    assert [theirs.noise3(*point) for point in points] == [ours.noise3(*point) for point in points]
 
 
 def test_actions_and_rules_are_those_of_the_package() -> None:

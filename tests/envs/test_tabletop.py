@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.envs import Action, BadSelection, Selection, Task, load_environment
+from planbook.envs import Action, BadSelection, Selection, Task
 from planbook.envs.tabletop import Tabletop
 from planbook.envs.tabletop.planning import KNOWN
 from planbook.envs.tabletop.scenes import make_scene
@@ -28,16 +28,6 @@ def begun(task_id: str) -> Tabletop:
     environment = Tabletop()
     environment.reset(task_of(task_id))
     return environment
-
-
-def test_it_loads_by_name() -> None:
-    assert load_environment("tabletop") is Tabletop
-    assert 2 <= Tabletop.about.count(". ") + 1 <= 5
-    for spec in (*Tabletop.actions.values(), *Tabletop.queries.values()):
-        call, told = spec.example.split(" -> ")
-        assert call.startswith(f"agent.{spec.name}(")
-        assert told
-        assert spec.doc
 
 
 def test_five_runs_of_each_task_are_the_default() -> None:
