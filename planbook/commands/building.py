@@ -14,12 +14,18 @@ from planbook.config import LEARNED_LIBRARY, LIBRARIES, Config
 from planbook.console import console, right_aligned
 from planbook.envs import EnvsError
 from planbook.knowledge import known_parts, learned_in
-from planbook.learning import building_tasks, coverage_lines, export_manuals
-from planbook.learning import formulate as formulate_rules
-from planbook.papers import PaperComparison, compare_with_papers, paper_tables, publications
+from planbook.learning.cost import coverage_lines
+from planbook.learning.stages import export_manuals
+from planbook.learning.stages import formulate as formulate_rules
+from planbook.learning.tasks import building_tasks
+from planbook.papers.comparison import PaperComparison, compare_with_papers
+from planbook.papers.published import publications
+from planbook.papers.tables import paper_tables
 from planbook.planner import BudgetEnded, method
-from planbook.results import BuildingCost, Paying, Reached, Summary, building_cost, paying_table, reached_after
+from planbook.results.learning_cost import BuildingCost, Paying, Reached, building_cost, reached_after
 from planbook.results.measures import ALL
+from planbook.results.summary import Summary
+from planbook.results.telling import paying_table
 from planbook.runs import Run, RunFile, is_run, new_folder
 from planbook.settings import Settings
 from planbook.terminal.printing import print_parts, spending

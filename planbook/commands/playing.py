@@ -31,7 +31,7 @@ from planbook.knowledge import (
     learned_memory,
     memory_of,
 )
-from planbook.learning import playing_memory, tasks_of
+from planbook.learning.tasks import playing_memory, tasks_of
 from planbook.planner import (
     ERROR_KINDS,
     BudgetEnded,
@@ -42,18 +42,11 @@ from planbook.planner import (
     ModelError,
     Outcome,
 )
-from planbook.results import (
-    UNSAFE,
-    Summary,
-    building_cost,
-    cost_line,
-    failure_lines,
-    figure_parts,
-    paying_line,
-    read_run,
-    spending_lines,
-    versions_line,
-)
+from planbook.results.learning_cost import building_cost, cost_line
+from planbook.results.matches import versions_line
+from planbook.results.summary import Summary
+from planbook.results.table import read_run
+from planbook.results.telling import UNSAFE, failure_lines, figure_parts, paying_line, spending_lines
 from planbook.resuming import check_config, keep_recall, notice_changes
 from planbook.runs import AGAIN, Entry, Fork, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
@@ -228,7 +221,7 @@ def play_run(
 
 def _formulate(run: Run, stopped: BudgetEnded) -> bool:
     """Write the manual of a building run with the share of the budget kept for it; return False if there is none."""
-    from planbook.learning import formulate_with_kept
+    from planbook.learning.stages import formulate_with_kept
 
     return formulate_with_kept(run, stopped)
 
@@ -286,7 +279,8 @@ def _how_to_resume(run: Run) -> str:
 
 def _show_learned(run: Run, out: Console) -> None:
     """Print what a building run has learned, and the folders that hold it."""
-    from planbook.learning import coverage_lines, export
+    from planbook.learning.cost import coverage_lines
+    from planbook.learning.stages import export
 
     assert run.config.learning is not None
     folders, max_rules = export(run), run.config.learning.max_rules
@@ -342,7 +336,7 @@ def _play_open(run: Run, progress: Progress, hosting: Hosting, watch: Watch | No
     if not run.config.learning:
         return play_episodes(run, memory_of(run.config), progress.count, hosting=hosting, watch=watch)
 
-    from planbook.learning import build  # most runs learn nothing
+    from planbook.learning.stages import build  # most runs learn nothing
 
     def on_ending(entry: Entry, ending: Ending) -> None:
         progress.count(entry, ending)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from planbook.config import Config, by_dotted_name
 from planbook.envs import texts_digest
 from planbook.errors import BadArgument
-from planbook.results import Result, RunResults
+from planbook.results.rows import Result
 from planbook.results.statistics import (
     Estimate,
     Parts,
@@ -22,6 +22,7 @@ from planbook.results.statistics import (
     ratio_difference,
     sign_flips,
 )
+from planbook.results.table import RunResults
 from planbook.runs import without_folders
 from planbook.sandbox import did_you_mean
 

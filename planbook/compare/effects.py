@@ -5,8 +5,8 @@ from statistics import fmean
 
 from planbook.compare.differences import Compared
 from planbook.planner import Grid
-from planbook.results import RunResults
 from planbook.results.statistics import benjamini_hochberg, paired_difference, paired_t, swapped_tails
+from planbook.results.table import RunResults
 from planbook.wording import NO_FIGURE, UNPLAYED, counted
 
 FALSE_SHARE = 0.05

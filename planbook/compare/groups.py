@@ -8,7 +8,10 @@ from pydantic import Field
 
 from planbook.compare.differences import Compared, in_short, setting, settings
 from planbook.planner import Outcome, Spent
-from planbook.results import Paying, Result, RunResults, by_task, mean_actions, mean_errors, solved_interval
+from planbook.results.learning_cost import Paying
+from planbook.results.rows import Result
+from planbook.results.summary import by_task, mean_actions, mean_errors, solved_interval
+from planbook.results.table import RunResults
 
 
 class PerSolved(Compared):

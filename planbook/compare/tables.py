@@ -8,8 +8,9 @@ from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, Solv
 from planbook.compare.groups import GroupRow
 from planbook.compare.pairs import ChangedPair, RunComparison
 from planbook.planner import Grid
-from planbook.results import format_number, paying_table
+from planbook.results.measures import format_number
 from planbook.results.statistics import Estimate
+from planbook.results.telling import paying_table
 from planbook.wording import NO_FIGURE, in_words, interval, listed
 
 SHOWN_CHANGES, SHOWN_NAMES = 8, 5

@@ -24,7 +24,7 @@ from planbook.planner import (
     Trajectory,
     read_trajectory,
 )
-from planbook.results import NOT_PLAYED
+from planbook.results.rows import NOT_PLAYED
 from planbook.runs import Entry, Run, last_path, recorded_endings, without_folders
 from planbook.sandbox import did_you_mean
 from planbook.wording import UNPLAYED

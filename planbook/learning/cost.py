@@ -11,7 +11,7 @@ from planbook.console import console, right_aligned
 from planbook.knowledge import EVERYTHING, KnowledgeState, group_of
 from planbook.learning.finding import with_found_type
 from planbook.manuals import Coverage, goals_of, measure_coverage
-from planbook.results import BuildingCost, Reached, building_cost
+from planbook.results.learning_cost import BuildingCost, Reached, building_cost
 from planbook.rules import count
 from planbook.runs import Run
 from planbook.spending import prices_from

@@ -15,7 +15,8 @@ from pydantic import JsonValue, ValidationError
 from planbook.config import Config, Given
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
-from planbook.export import BadEpisode, Counts, ExportChoice, line_of, read_chosen, read_episodes
+from planbook.export.exporting import Counts, ExportChoice, read_chosen
+from planbook.export.files import BadEpisode, line_of, read_episodes
 from planbook.manuals import types_to_build_on
 from planbook.planner import Ending, RunFacts, Trajectory, UnknownStrategy, method, rows_of
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings

@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planbook.config import Config
 from planbook.papers.published import ALL, PaperSetting, Publication, PublishedTable, papers_of
 from planbook.papers.settings import OurRun, PaperDifference, differences, our_run
-from planbook.results import Summary, overall
+from planbook.results.measures import overall
 from planbook.results.statistics import percent
+from planbook.results.summary import Summary
 
 REWARD = "reward"
 Figure = Callable[[OurRun], float | None]

@@ -13,7 +13,9 @@ from typing import Any
 from planbook.config import Config, by_dotted_name, chosen_options
 from planbook.envs import EnvsError
 from planbook.knowledge import LEARNED, SPOILT, group_of
-from planbook.results import Result, RunResults, building_cost
+from planbook.results.learning_cost import building_cost
+from planbook.results.rows import Result
+from planbook.results.table import RunResults
 from planbook.wording import UNPLAYED, counted, in_words, outcome_of
 
 Chart = dict[str, Any]

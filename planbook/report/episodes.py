@@ -12,7 +12,8 @@ from typing import Any
 from planbook.errors import BadArgument
 from planbook.planner import Call, Trajectory, as_plan, call_of, in_reading_order, read_trajectory
 from planbook.report.learned import step_text
-from planbook.results import Result, RunResults
+from planbook.results.rows import Result
+from planbook.results.table import RunResults
 from planbook.store import Event
 from planbook.wording import counted, harmless, in_words, outcome_of, score_of
 

@@ -5,7 +5,9 @@ Several runs also have a section that compares them.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from planbook.compare import compare_all, comparison_parts, group_parts, group_rows
+from planbook.compare.groups import group_rows
+from planbook.compare.pairs import compare_all
+from planbook.compare.tables import comparison_parts, group_parts
 from planbook.console import ALL
 from planbook.errors import BadArgument
 from planbook.planner import Grid, Outcome
@@ -15,7 +17,9 @@ from planbook.report.branches import branch_blocks
 from planbook.report.charts import charts, with_options
 from planbook.report.learned import final_states, learned_blocks, learned_in_short
 from planbook.report.trust import cost_blocks, money_per_solved, settings, trust_blocks
-from planbook.results import RunResults, matches_table, measure_lines, milestone_parts, results_table
+from planbook.results.matches import matches_table
+from planbook.results.table import RunResults
+from planbook.results.telling import measure_lines, milestone_parts, results_table
 from planbook.wording import counted, in_words
 
 LONG = 300

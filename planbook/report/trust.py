@@ -8,7 +8,8 @@ from planbook.config import by_dotted_name
 from planbook.planner import Outcome, Spent
 from planbook.report import blocks
 from planbook.report.blocks import Block, Line, dollars, duration, link, links, marked, moment
-from planbook.results import UNSAFE, RunResults, claim_lines, failure_lines, paying_line
+from planbook.results.table import RunResults
+from planbook.results.telling import UNSAFE, claim_lines, failure_lines, paying_line
 from planbook.runs import Imported, RunFile
 from planbook.wording import counted, in_words, listed
 

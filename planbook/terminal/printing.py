@@ -21,7 +21,8 @@ from planbook import errors
 from planbook.console import ERRORS, table_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spent
 from planbook.replay import IN_WORDS, describe
-from planbook.results import Summary, results_table
+from planbook.results.summary import Summary
+from planbook.results.telling import results_table
 from planbook.runs import Entry, Run
 from planbook.wording import PRICE_UNKNOWN, clock, counted, harmless, in_words, outcome_of, score_of
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from planbook import errors
-from planbook.results import Result, RunResults
+from planbook.results.rows import Result
+from planbook.results.table import RunResults
 from planbook.runs import PAUSED, Run, index_of
 from planbook.store import Event, Store
 from planbook.terminal.printing import time_left

@@ -3,8 +3,10 @@
 from typing import Any
 
 from planbook.planner import Budget, Outcome, Step, call_of
-from planbook.report import episode_document, page_pieces, row, sections, view, visible
-from planbook.results import Result
+from planbook.report.episodes import episode_document, row, visible
+from planbook.report.page import page_pieces, view
+from planbook.report.sections import sections
+from planbook.results.rows import Result
 from planbook.terminal.printing import spending
 from planbook.watching.following import Doing, Following, RunControl
 from planbook.wording import clock, counted, first_line

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from planbook.errors import BadArgument, BadRun
-from planbook.report import script_hash
+from planbook.report.page import script_hash
 from planbook.watching.following import Following, RunControl
 from planbook.watching.pages import Pages
 from planbook.workers import Request as Action

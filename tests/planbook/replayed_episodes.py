@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from planbook.config import RECORDINGS, Config
 from planbook.knowledge import memory_of
-from planbook.learning import tasks_of
+from planbook.learning.tasks import tasks_of
 from planbook.planner import Ending, Roles, play
 from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.planner.models import Message, Model, OnText, Reply, Sampling

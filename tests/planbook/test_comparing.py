@@ -10,11 +10,12 @@ from rich.console import Console
 from scipy import stats  # type: ignore[import-untyped]
 
 from planbook import errors
-from planbook.compare import RunComparison, compare, compare_all, comparison_parts, verdict_lines
+from planbook.compare.pairs import RunComparison, compare, compare_all
+from planbook.compare.tables import comparison_parts, verdict_lines
 from planbook.config import Config, Learning
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending
-from planbook.results import read_folder
+from planbook.results.table import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal.printing import print_parts

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from planbook.knowledge import EVERYTHING, learned_in
-from planbook.learning import coverage_lines
+from planbook.learning.cost import coverage_lines
 from planbook.report.charts import Chart, charts
-from planbook.results import Reached, building_cost, cost_line, reached_after, read_run
+from planbook.results.learning_cost import Reached, building_cost, cost_line, reached_after
+from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from tests.command import planbook, result

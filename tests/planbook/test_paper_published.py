@@ -11,13 +11,14 @@ from rich.console import Console
 
 from planbook.config import Config, chosen_options
 from planbook.envs import Selection, Task, known_environments, load_environment
-from planbook.papers import COLUMNS, PaperComparison, compare_with_papers, paper_tables, publications
-from planbook.papers.comparison import ComparedPaper
-from planbook.papers.published import ALL, Publication, PublishedTable, papers_of
+from planbook.papers.comparison import COLUMNS, ComparedPaper, PaperComparison, compare_with_papers
+from planbook.papers.published import ALL, Publication, PublishedTable, papers_of, publications
+from planbook.papers.tables import paper_tables
 from planbook.planner import METHODS, Ending, Outcome
 from planbook.planner.models import Reply
 from planbook.planner.strategies.deps.replanning import REPLANS
-from planbook.results import Summary, read_run, summarise
+from planbook.results.summary import Summary, summarise
+from planbook.results.table import read_run
 from planbook.runs import Run
 from tests.command import planbook, result
 

@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from planbook.export import facts_of, trajectory_of
+from planbook.export.exporting import facts_of, trajectory_of
 from planbook.export.files import line_of, parse_episode
 from planbook.planner import Trajectory, read_trajectory, rows_of
 from planbook.planner.spans import spans_in

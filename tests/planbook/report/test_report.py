@@ -10,8 +10,10 @@ import pytest
 
 from planbook.errors import BadArgument
 from planbook.planner import Ending, Outcome
-from planbook.report import episodes, report_runs, script, script_hash
-from planbook.results import Summary, read_run, summarise
+from planbook.report import episodes, report_runs
+from planbook.report.page import script, script_hash
+from planbook.results.summary import Summary, summarise
+from planbook.results.table import read_run
 from planbook.runs import Run, recorded_endings
 from planbook.wording import harmless, in_words
 from tests.command import planbook, result

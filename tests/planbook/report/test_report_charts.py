@@ -9,7 +9,7 @@ from planbook.envs.browser import chromium
 from planbook.planner import Outcome
 from planbook.report import report_runs
 from planbook.report.charts import Chart, charts
-from planbook.results import RunResults, read_run
+from planbook.results.table import RunResults, read_run
 from planbook.runs import Run
 from tests.browser import need_browser
 from tests.reported import HOSTILE, asking_run, many_endings, written

@@ -8,7 +8,8 @@ from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.export import ExportChoice, export, import_files
+from planbook.export.exporting import ExportChoice, export
+from planbook.export.importing import import_files
 from planbook.planner import Outcome
 from planbook.report import report_runs
 from planbook.runs import CONFIG_FILE, Run

@@ -14,17 +14,9 @@ from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
-from planbook.results import (
-    Measure,
-    Summary,
-    figure_parts,
-    known_milestones,
-    measure_lines,
-    milestone_parts,
-    overall,
-    summarise,
-    unlock_score,
-)
+from planbook.results.measures import Measure, known_milestones, overall, unlock_score
+from planbook.results.summary import Summary, summarise
+from planbook.results.telling import figure_parts, measure_lines, milestone_parts
 from planbook.runs import Entry
 from planbook.terminal.printing import print_parts
 from tests.command import planbook, result

@@ -7,7 +7,8 @@ from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
-from planbook.results import milestone_parts, milestones
+from planbook.results.measures import milestones
+from planbook.results.telling import milestone_parts
 from planbook.runs import Run, recorded_endings
 from tests.flows import here
 from tests.planbook.results.rows import rows
