@@ -42,7 +42,7 @@ from planbook.planner import (
     ModelError,
     Outcome,
 )
-from planbook.results.learning_cost import building_cost, cost_line
+from planbook.results.learning_cost import cost_line
 from planbook.results.matches import versions_line
 from planbook.results.summary import Summary
 from planbook.results.table import read_run
@@ -302,7 +302,7 @@ def _show_learned(run: Run, out: Console) -> None:
             first, *_ = note.replace(":\n- ", ": ").splitlines()
             reason = re.sub(r"^task/(\d+)", r"episode \1", first.rstrip(":;. "))
             out.print(f"Not learned: {reason}. The report shows the whole exchange.", style="yellow", soft_wrap=True)
-    if line := cost_line(building_cost(run)):
+    if line := cost_line(read_run(run).building_cost()):
         out.print(line, soft_wrap=True)
     out.print(f"What was learned is in {', '.join(map(str, folders))}", soft_wrap=True)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from planbook.wording import PRICE_UNKNOWN, counted
+from planbook.wording import PRICE_UNKNOWN
 
 Part = str | dict[str, str]
 Line = str | Sequence[Part]
@@ -124,8 +124,3 @@ def duration(seconds: float) -> str:
 def moment(at: float | None) -> str:
     """Return a point in time, in UTC."""
     return DASH if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def counted_were(number: int, noun: str) -> str:
-    """Return a number with noun and verb: 1 task was, 2 tasks were."""
-    return f"{counted(number, noun)} {'was' if number == 1 else 'were'}"

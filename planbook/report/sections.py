@@ -49,7 +49,7 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
     if summary.milestones:
         milestones = milestone_parts(summary.milestones, summary.unlock_score)
         parts.append(blocks.section("Milestones", "milestones", part_blocks(milestones)))
-    parts.append(blocks.section("Cost", "cost", cost_blocks(run, summary.solved)))
+    parts.append(blocks.section("Cost", "cost", cost_blocks(run)))
     parts.append(blocks.section("What the figures count", "trust", trust_blocks(ended, anchor)))
     parts.append(blocks.section("Settings", "asked-for", settings_blocks(run)))
     for section in parts:

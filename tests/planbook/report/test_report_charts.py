@@ -51,11 +51,6 @@ def test_success_is_the_share_of_all_tasks_with_wilsons_interval(folder: Path, a
     assert first["hue"] != second["hue"]
 
 
-def test_every_task_is_in_one_part_of_how_the_episodes_ended(folder: Path) -> None:
-    parts = {part["name"]: part["values"] for part in drawn(read(folder))["How the episodes ended"]["series"]}
-    assert parts == {"direct success": [2], "indirect success": [1], "failure": [1], "broken": [1], "not run": [1]}
-
-
 def test_curves_follow_the_order_in_which_episodes_ended(folder: Path) -> None:
     found = drawn(read(folder))
     values = [value for _, value in found["Share of episodes solved so far"]["series"][0]["points"]]

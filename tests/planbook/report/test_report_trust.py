@@ -78,8 +78,7 @@ def test_an_imported_run_says_which_files_and_runs_it_comes_from(tmp_path: Path)
     export([first], "jsonl", tmp_path / "theirs.jsonl", ExportChoice())
     import_files([tmp_path / "theirs.jsonl"], tmp_path / "imported")
     page, section = section_of(tmp_path / "imported")
-    assert "These episodes were not played here. They come from 1 file:" in section
-    assert "theirs.jsonl, 4 episodes" in section
-    assert "The run that 4 episodes were exported from, as the file has it" in section
+    assert "these episodes were not played here" in section
     told = dict(zip(page.all("dt"), page.all("dd"), strict=True))
-    assert told["config.planner"] == "react"
+    assert told["files.theirs.jsonl"].startswith("4 episodes, SHA-256 ")
+    assert told["played by.run 1.config.planner"] == "react"
