@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from planbook.compare.differences import Compared, in_short, setting, settings
+from planbook.compare.differences import in_short, setting, settings
 from planbook.planner import Outcome, Spent
 from planbook.results.learning_cost import Paying
 from planbook.results.rows import Result
@@ -14,7 +14,7 @@ from planbook.results.summary import by_task, mean_actions, mean_errors, solved_
 from planbook.results.table import RunResults
 
 
-class PerSolved(Compared):
+class PerSolved(BaseModel):
     """Costs of the runs for each solved task; None if none was solved."""
 
     calls: float | None
@@ -25,7 +25,7 @@ class PerSolved(Compared):
     seconds: float | None
 
 
-class GroupRow(Compared):
+class GroupRow(BaseModel):
     """A run or a group of runs; counts are over all episodes of all runs. ``seconds`` are those of the episodes.
 
     ``calls``, ``tokens`` and ``money`` are the whole spending of the runs, with learning; copied episodes cost nothing.

@@ -49,20 +49,19 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
 def verdict_lines(compared: RunComparison, name: str) -> Iterator[str]:
     """Yield the verdict in words, also over pairs of played episodes if that differs."""
     overall, played, sides = compared.overall, compared.played, (("A", compared.first), (name, compared.second))
-    yield f"{_verdict(overall, name, compared.measures)}."
+    yield f"{_verdict(overall, name)}."
     if played is not None:
         counts = [f"{letter} {side.broken} broken and {side.not_run} not run" for letter, side in sides]
-        without = _verdict(played, name, compared.measures)
+        without = _verdict(played, name)
         yield f"Counted as not solved: of {', of '.join(counts)}. Left out: {without}."
         if (played.is_significant, played.more > 0) != (overall.is_significant, overall.more > 0):
             yield "The result depends on them: play them (planbook run --resume RUN) before relying on it."
 
 
-def _verdict(difference: SolvedDifference, name: str, measures: Mapping[str, MeasureDifference]) -> str:
+def _verdict(difference: SolvedDifference, name: str) -> str:
     pairs, more = f"{difference.pairs:,}", difference.more
     if not difference.gained and not difference.lost:
-        same = f"A and {name} solved the same {difference.first:,} of {pairs}: that shows no difference"
-        return f"{same}{_by_measures(measures)}"
+        return f"A and {name} solved the same {difference.first:,} of {pairs}: that shows no difference"
     count = f"{abs(more):,} {'more' if more > 0 else 'fewer'}" if more else "as many"
     test = "McNemar" if difference.test == MCNEMAR else "sign flips over tasks,"
     holm = " after Holm" if difference.p_corrected != difference.p else ""
@@ -71,13 +70,6 @@ def _verdict(difference: SolvedDifference, name: str, measures: Mapping[str, Mea
     if difference.is_significant:
         return f"{result}: more than noise would give"
     return f"{result}: this difference may be noise" if more else f"{result}: no difference"
-
-
-def _by_measures(measures: Mapping[str, MeasureDifference]) -> str:
-    """Return words about whether measures of the environment show a difference."""
-    if significant := _list_significant(measures):
-        return f"; the environment's measures do: {significant}"
-    return ", nor do the environment's measures" if measures else ""
 
 
 def _list_significant(measures: Mapping[str, MeasureDifference]) -> str:

@@ -87,8 +87,6 @@ class SkillEvidence(Proof):
 class SkillsExported(BaseModel):
     """The output of ``planbook skills export --json``. ``left_out`` has a reason for each task type without a skill."""
 
-    model_config = ConfigDict(frozen=True)
-
     skills: dict[str, str]
     """The folder of each skill, by name."""
     left_out: dict[str, str]
@@ -253,8 +251,6 @@ def _digest(data: bytes) -> str:
 
 class VerifiedSkill(BaseModel):
     """A skill that was verified again. ``changed_files`` differ from their digests."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     folder: str

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, JsonValue
 
 from planbook.config import SHIPPED_LIBRARY, Config, Learning, chosen_options
 from planbook.envs import load_environment
@@ -236,8 +236,6 @@ COMPARED = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_o
 
 class PaperDifference(BaseModel):
     """A setting with our value and the paper's."""
-
-    model_config = ConfigDict(frozen=True)
 
     what: str
     ours: str

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from planbook import errors
 from planbook.console import ERRORS, console
@@ -26,8 +26,6 @@ FILE = "report.html"
 
 class Reported(BaseModel):
     """Output of ``report --json``."""
-
-    model_config = ConfigDict(frozen=True)
 
     report: str
     bytes: int

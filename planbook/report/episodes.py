@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from planbook.errors import BadArgument
-from planbook.planner import Call, Trajectory, as_plan, call_of, in_reading_order, read_trajectory
+from planbook.planner import Call, Trajectory, call_of, in_reading_order, read_trajectory
 from planbook.report.learned import step_text
 from planbook.results.rows import Result
 from planbook.results.table import RunResults
@@ -183,22 +183,13 @@ def _trajectory(trajectory: Trajectory) -> Json:
         ended = {(cell.scope, cell.number) for cell in played.cells}
         begun = {(step.scope, step.cell): step.order or 0 for step in reversed(played.steps)}
         dumped.setdefault("cells", []).extend(
-            {"scope": scope, "number": number, "order": order, "code": _last_code(trajectory.calls, order)}
+            {"scope": scope, "number": number, "order": order}
             for (scope, number), order in begun.items()
             if (scope, number) not in ended
         )
     for call in result.get("calls", [])[CALLS_WITH_PROMPTS:-CALLS_WITH_PROMPTS]:
         call["messages"] = []
     return result
-
-
-def _last_code(calls: Sequence[Call], order: int) -> str:
-    """Return the code of the last reply before a moment; empty if it has none."""
-    before = [call.reply.text for call in calls if call.order < order]
-    try:
-        return as_plan(before[-1]).code if before else ""
-    except ValueError:
-        return ""
 
 
 def episode_document(run: RunResults, episode: Result) -> Json:

@@ -1,11 +1,7 @@
 """The knowledge of a building run, in blocks: the manual, each rule with its evidence, and procedures."""
 
 from collections.abc import Iterator, Mapping, Sized
-from functools import cache
 from typing import Any
-
-from markdown_it import MarkdownIt
-from markdown_it.tree import SyntaxTreeNode
 
 from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in, with_manual
 from planbook.report import blocks
@@ -14,11 +10,6 @@ from planbook.results.matches import versions_line
 from planbook.results.table import RunResults
 from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count, rule_text
 from planbook.wording import counted
-
-INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
-"""Markdown that is not interpreted in a model's text, but shown as it is written."""
-HEADING_SHIFT, LOWEST_HEADING = 3, 6
-"""Levels by which headings of a manual are lowered below those of the page, and the lowest level."""
 
 
 def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
@@ -52,7 +43,7 @@ def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeS
 def _group(anchor: str, state: KnowledgeState, known: Any) -> Iterator[Block]:
     rules, evidence = known.rules, count(state.citations)
     if known.manual:
-        yield blocks.more("manual", [{"block": "prose", "tree": prose(known.manual)}], "noted manual")
+        yield blocks.more("manual", [blocks.pre(known.manual)], "noted manual")
     if known.found:
         yield blocks.paragraph(versions_line(known.found))
     if rules:
@@ -105,30 +96,3 @@ def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
     kinds = {"rule": known.rules, "skill": known.skills, "reflection": known.reflections}
     counts = [counted(len(items), kind) for kind, items in (kinds | {"procedure": known.procedures}).items()]
     return "\n\n".join([*changes, ", ".join(counts)])
-
-
-def prose(text: str) -> list[Any]:
-    """Return a model's Markdown as a tree: texts, and lists of an HTML tag with its content."""
-    return _inside(SyntaxTreeNode(_markdown().parse(text)))
-
-
-def _inside(node: SyntaxTreeNode) -> list[Any]:
-    return [part for child in node.children for part in _parts(child)]
-
-
-def _parts(node: SyntaxTreeNode) -> list[Any]:
-    if node.type in ("text", "html_inline", "html_block"):
-        return [node.content]
-    if node.type in ("softbreak", "hardbreak"):
-        return ["\n"]
-    if node.type in ("fence", "code_block", "code_inline"):
-        return [["code" if node.type == "code_inline" else "pre", node.content]]
-    if node.type == "inline" or node.hidden:
-        return _inside(node)
-    tag = f"h{min(int(node.tag[1:]) + HEADING_SHIFT, LOWEST_HEADING)}" if node.type == "heading" else node.tag
-    return [[tag, *_inside(node)]]
-
-
-@cache
-def _markdown() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable("table").disable(list(INERT))

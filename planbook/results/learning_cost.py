@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic import BaseModel, Field, computed_field
 
 from planbook.planner import Spent
 from planbook.wording import counted
@@ -16,8 +16,6 @@ class Reached(BaseModel):
     Episodes that were copied from other runs cost nothing here. ``actions`` are those of episodes and of verifications;
     ``money`` is in US dollars, None if a price is unknown. ``procedures`` counts the task types with a procedure.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     tasks: int
     calls: int = 0
@@ -32,8 +30,6 @@ class Reached(BaseModel):
 
 class BuildingCost(BaseModel):
     """The output of ``planbook cost --json``; ``after`` has each building task, in order."""
-
-    model_config = ConfigDict(frozen=True)
 
     after: tuple[Reached, ...]
     task_types: int
@@ -68,8 +64,6 @@ class Paying(BaseModel):
     ``break_even`` is the number of solved tasks after which the tokens of learning are saved, compared with a run of
     the same model without knowledge, named ``beside``; None if they never are, or if there is no such run.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     solved: int
     calls: int

@@ -20,6 +20,7 @@ from planbook.planner.strategies.deps.replanning import REPLANS
 from planbook.results.summary import Summary, summarise
 from planbook.results.table import read_run
 from planbook.runs import Run
+from planbook.terminal.printing import print_parts
 from tests.command import planbook, result
 
 AUTOMANUAL, ADAPT, DEPS, AGENTKIT, _ = publications()
@@ -120,8 +121,7 @@ def differs(compared: PaperComparison, name: str = "") -> dict[str, tuple[str, s
 
 def printed(compared: PaperComparison) -> str:
     screen = Console(file=StringIO(), width=140, highlight=False, emoji=False, markup=False)
-    for part in paper_tables(compared):
-        screen.print(part, soft_wrap=isinstance(part, str))
+    print_parts(screen, paper_tables(compared))
     written = screen.file
     assert isinstance(written, StringIO)
     return written.getvalue()

@@ -292,7 +292,7 @@ function drawCell(cell, steps, at) {
   const thoughts = parts.length ? parts : thought.text ? [["Thought", thought.text]] : [];
   const source = cell.code ?? "";
   const ended = feedback ? [", from ", cell.source, " ", badge(feedback.kind, isError ? "error" : undone ? "plain" : "good")]
-    : [" ", badge("no end recorded", "error"), source && make("small", {}, " as the reply before it has it")];
+    : [" ", badge("no end recorded", "error")];
   return make("section", { class: `cell${undone ? " undone" : ""}`, id },
     make("h5", {}, `Cell ${cell.number}`, ended, undone && [" ", badge("taken back", "mixed")], " ", linkTo(id, "#", "link to this cell")),
     thoughts.length > 0 && make("dl", { class: "thought" }, thoughts.map(([name, words]) => [make("dt", {}, name), make("dd", {}, words)])),
