@@ -46,7 +46,7 @@ from planbook.results.learning_cost import cost_line
 from planbook.results.matches import versions_line
 from planbook.results.summary import Summary
 from planbook.results.table import read_run
-from planbook.results.telling import UNSAFE, failure_lines, figure_parts, paying_line, spending_lines
+from planbook.results.telling import UNSAFE, failure_lines, figure_parts, paying_line, results_table, spending_lines
 from planbook.resuming import check_config, keep_recall, notice_changes
 from planbook.runs import AGAIN, Entry, Fork, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
@@ -57,7 +57,6 @@ from planbook.terminal.printing import (
     Progress,
     episode_line,
     print_parts,
-    results,
     stream_line,
 )
 from planbook.wording import counted, first_line
@@ -231,7 +230,7 @@ def _show_played(run: Run, summary: Summary, title: str, out: Console) -> None:
     print_parts(
         out,
         (
-            results(summary, title),
+            results_table(summary, title),
             *figure_parts(summary),
             *failure_lines(summary),
             *([UNSAFE] if run.unsafe_no_sandbox else []),

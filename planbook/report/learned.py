@@ -1,6 +1,6 @@
 """The knowledge of a building run, in blocks: the manual, each rule with its evidence, and procedures."""
 
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in, with_manual
@@ -15,21 +15,6 @@ from planbook.wording import counted
 def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
     """Return the final knowledge of a building run, by group of tasks; nothing for other runs."""
     return learned_in(run.run) if run.run.config.learning is not None else {}
-
-
-def learned_in_short(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
-    """Return the counts of what was learned, and of changes of the rules."""
-    known = [state.knowledge for state in states.values()]
-    kinds: dict[str, list[Sized]] = {
-        "rule": [knowledge.rules for knowledge in known],
-        "procedure": [knowledge.procedures for knowledge in known],
-        "skill": [knowledge.skills for knowledge in known],
-        "reflection": [knowledge.reflections for knowledge in known],
-    }
-    totals = {kind: sum(map(len, groups)) for kind, groups in kinds.items()}
-    counts = [counted(total, kind) for kind, total in totals.items() if total or kind == "rule"]
-    changes = sum(len(state.history.entries) for state in states.values())
-    return ", ".join(counts), f"{counted(changes, 'change')} of the rules"
 
 
 def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeState]) -> Iterator[Block]:
