@@ -82,7 +82,7 @@ class RunResults:
         """Return the table before any event is read; the default prices are those that ship."""
         env = run.config.env if run.config.env.partition(":")[0].endswith(".py") else ""
         copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
-        rows = (Result(entry, name, env, copied, bulky) for entry in run.entries())
+        rows = (Result(entry, env, copied, bulky) for entry in run.entries())
         return cls(run, name, price or prices_from(None), {row.index: row for row in rows}, set_aside=set_aside(run))
 
     def take(self, event: Event) -> None:
