@@ -11,10 +11,12 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Literal
 
+from jinja2 import Environment, FileSystemLoader, Template
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.config import FOUND, Config
@@ -183,15 +185,13 @@ def _shareable_options(config: Config) -> dict[str, JsonValue]:
 
 
 def _command(evidence: SkillEvidence) -> tuple[str, str]:
-    """Return the command that plays a task, and a sentence about the files that it needs."""
+    """Return the command that plays a task, and the files of the environment that it needs."""
     values = evidence.env_options.items()
     options = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values}
     words = [part for name, text in options.items() for part in ("-o", f"{name}={text}")]
     play = ["planbook", "exec", SCRIPT, "--env", evidence.env, *words, "--task", evidence.tasks[0].task.id]
     files = {Path(file).name: None for file in _FILES.findall(" ".join((evidence.env, *options.values())))}
-    named = ", ".join(f"`{file}`" for file in files)
-    needed = f"\nThese commands need files of the environment: copy {named} into this folder, or give the paths.\n"
-    return shlex.join(play), needed if files else ""
+    return shlex.join(play), ", ".join(f"`{file}`" for file in files)
 
 
 def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
@@ -204,32 +204,19 @@ def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
         "description": _shortened(f"{procedure.summary} {use}. Verified: {verdict}."),
         "compatibility": f"Needs planbook and its environment {procedure.environment}",
     }
-    play, needed = _command(evidence)
-    lines = "\n".join(f"{key}: {_scalar(value)}" for key, value in header.items())
-    return f"""---
-{lines}
-metadata:
-  task-type: {_scalar(procedure.type)}
-  environment: {_scalar(procedure.environment)}
-  source: {_scalar(strip_folders(procedure.source))}
----
+    play, files = _command(evidence)
+    return _template().render(
+        header=header, evidence=evidence, procedure=procedure, source=strip_folders(procedure.source), verdict=verdict,
+        play=play, files=files, script=SCRIPT, manual=MANUAL, file=EVIDENCE,
+    )  # fmt: skip
 
-# {evidence.skill}
 
-{procedure.summary}
-
-`{SCRIPT}` defines `solve(agent, task)`: Python that acts by calling methods of `agent`. It needs no model. To play it
-on a task, in this folder:
-
-    {play}
-
-`{MANUAL}` describes the environment with its actions, and has the rules learned about it. Read it to plan a
-task that the script does not solve.
-
-When it was verified, {verdict}. `{EVIDENCE}` lists them. To play them all again, in this folder:
-
-    {evidence.verify}
-{needed}"""
+@cache
+def _template() -> Template:
+    loader = FileSystemLoader(Path(__file__).parent)
+    environment = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    environment.filters["scalar"] = _scalar
+    return environment.get_template("skill.md.j2")
 
 
 def _scalar(text: str) -> str:
