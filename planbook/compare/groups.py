@@ -10,6 +10,7 @@ from planbook.compare.differences import in_short, setting, settings
 from planbook.planner import Outcome, Spent
 from planbook.results.learning_cost import Paying
 from planbook.results.rows import Result
+from planbook.results.statistics import per_solved
 from planbook.results.summary import by_task, mean_actions, mean_errors, solved_interval
 from planbook.results.table import RunResults
 
@@ -156,7 +157,7 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> 
         tokens=spent.tokens,
         money=money,
         seconds=round(seconds, 3),
-        per_solved=PerSolved(**{name: _per_solved(amount, solved) for name, amount in costs.items()}),
+        per_solved=PerSolved(**{name: per_solved(amount, solved) for name, amount in costs.items()}),
         paying=paying,
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
@@ -168,7 +169,3 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> 
 
 def _solved(rows: Iterable[Result]) -> int:
     return sum(row.solved for row in rows)
-
-
-def _per_solved(amount: float | None, solved: int) -> float | None:
-    return round(amount / solved, 6) if solved and amount is not None else None

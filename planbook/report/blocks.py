@@ -113,14 +113,6 @@ def dollars(money: float | None) -> str:
     return f"${money:,.2f}" if money >= 1 or not money else f"${money:.4f}"
 
 
-def duration(seconds: float) -> str:
-    """Return seconds, minutes or hours."""
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
-
-
 def moment(at: float | None) -> str:
     """Return a point in time, in UTC."""
     return DASH if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -12,7 +12,7 @@ from planbook.console import ALL
 from planbook.errors import BadArgument
 from planbook.planner import Grid, Outcome
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, bold, dollars, duration, moment, share, within
+from planbook.report.blocks import Block, Line, bold, dollars, moment, share, within
 from planbook.report.branches import branch_blocks
 from planbook.report.charts import charts, with_options
 from planbook.report.learned import final_states, learned_blocks
@@ -20,7 +20,7 @@ from planbook.report.trust import cost_blocks, money_per_solved, settings, trust
 from planbook.results.matches import matches_table
 from planbook.results.table import RunResults
 from planbook.results.telling import measure_lines, milestone_parts, results_table
-from planbook.wording import counted, in_words
+from planbook.wording import clock, counted, in_words
 
 
 def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = False) -> list[Block]:
@@ -68,7 +68,7 @@ def facts(ended: RunResults, run: RunResults) -> Block:
         ("Result", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], note)
     ]
     price = money_per_solved(cost, summary.solved)
-    spent = [counted(cost.actions, "action"), counted(cost.tokens, "token"), duration(run.seconds)]
+    spent = [counted(cost.actions, "action"), counted(cost.tokens, "token"), clock(run.seconds)]
     detail = ", ".join(spent) + (f"; {price} for each solved task" if price else "")
     calls = [*([dollars(cost.money)] if cost.money else []), counted(cost.calls, "model call")]
     return blocks.facts([*rows, ("Cost", [bold(", ".join(calls))], detail)])

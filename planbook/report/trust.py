@@ -7,11 +7,11 @@ from typing import Any
 from planbook.config import by_dotted_name
 from planbook.planner import Outcome, Spent
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, dollars, duration, links, marked, moment
+from planbook.report.blocks import Block, Line, dollars, links, marked, moment
 from planbook.results.table import RunResults
 from planbook.results.telling import UNSAFE, claim_lines, failure_lines, paying_line, spending_lines
 from planbook.runs import RunFile
-from planbook.wording import counted, in_words, listed
+from planbook.wording import clock, counted, in_words, listed
 
 MEANINGS: Mapping[Outcome, str] = {
     Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",
@@ -127,4 +127,4 @@ def _cells(spent: Spent) -> list[str]:
     counts = (spent.calls, spent.replayed, spent.prompt, spent.cached, spent.completion)
     cells = [f"{count:,}" for count in counts]
     cells[-1] += " (estimated)" if spent.estimated else ""
-    return [*cells, dollars(spent.money), duration(spent.waited)]
+    return [*cells, dollars(spent.money), clock(spent.waited)]

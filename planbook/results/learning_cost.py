@@ -7,6 +7,7 @@ from typing import Self
 from pydantic import BaseModel, Field, computed_field
 
 from planbook.planner import Spent
+from planbook.results.statistics import per_solved
 from planbook.wording import counted
 
 
@@ -91,10 +92,7 @@ class Paying(BaseModel):
         learned = {"calls": self.learning_calls, "tokens": self.learning_tokens}
         played = {"calls": self.calls, "tokens": self.tokens}
         included = {f"{name}_with_learning": amount + learned[name] for name, amount in played.items()}
-        return {name: self._per_solved(amount) for name, amount in {**played, **included}.items()}
-
-    def _per_solved(self, amount: int) -> float | None:
-        return round(amount / self.solved, 6) if self.solved else None
+        return {name: per_solved(amount, self.solved) for name, amount in {**played, **included}.items()}
 
     @property
     def has_learned(self) -> bool:
@@ -112,6 +110,6 @@ class Paying(BaseModel):
         """
         if not without.solved:
             return self
-        mine, theirs = self._per_solved(self.tokens), without._per_solved(without.tokens)
+        mine, theirs = per_solved(self.tokens, self.solved), per_solved(without.tokens, without.solved)
         saved = None if mine is None or theirs is None or theirs <= mine else theirs - mine
         return self.model_copy(update={"beside": name, "break_even": saved and ceil(self.learning_tokens / saved)})
