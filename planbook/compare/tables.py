@@ -37,7 +37,8 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
     if compared.measures:
         yield _measures(compared.measures, name)
         yield "Test: paired t over tasks; p is corrected by Holm's method, the intervals are not."
-        yield f"{_noise(compared.measures)}."
+        significant = [measure for measure, each in compared.measures.items() if each.is_significant]
+        yield f"More than noise would give: {', '.join(significant) or 'none'}."
     if compared.costs:
         yield _costs(compared, name)
     letters = {compared.first.run: "A", compared.second.run: name}
@@ -72,10 +73,6 @@ def _verdict(difference: SolvedDifference, name: str) -> str:
     return f"{result}: this difference may be noise" if more else f"{result}: no difference"
 
 
-def _list_significant(measures: Mapping[str, MeasureDifference]) -> str:
-    return ", ".join(name for name, difference in measures.items() if difference.is_significant)
-
-
 def _unpaired(compared: RunComparison, name: str) -> Iterator[str]:
     sides = (("A", compared.only_first), (name, compared.only_second))
     for (letter, names), left_out in zip(sides, compared.left_out, strict=True):
@@ -108,15 +105,6 @@ def _measures(measures: Mapping[str, MeasureDifference], name: str) -> Grid:
         rows.append((measure, str(each.pairs), *means, f"{each.difference:+.4g}", bounds, chance))
     title = "Measured by the environment: means over the pairs that both runs played"
     return Grid(title, "measure", ("pairs", "A", name, f"{name} - A", "95 % interval", "p"), rows)
-
-
-def _noise(measures: Mapping[str, MeasureDifference]) -> str:
-    """Return the measures that differ by more than noise, in words."""
-    if significant := _list_significant(measures):
-        return f"More than noise would give: {significant}"
-    if not any(difference.is_tested or difference.difference for difference in measures.values()):
-        return "There is no difference"
-    return "Each of these differences may be noise"
 
 
 def _changes(compared: RunComparison, name: str) -> Iterator[str]:

@@ -101,6 +101,16 @@ class Following:
 
 
 Doing = Literal["playing", "paused", "pausing", "stopping", "starting again", "stopped", "over"]
+OFFERED: dict[Doing, tuple[Request, ...]] = {
+    "playing": ("pause", "stop"),
+    "pausing": ("go on", "stop"),
+    "paused": ("go on", "stop"),
+    "stopping": (),
+    "starting again": (),
+    "stopped": ("go on",),
+    "over": (),
+}
+"""Requests that a run takes, by its state."""
 PENDING: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}
 
 
@@ -133,17 +143,9 @@ class RunControl:
         doing = self.doing
         if what == "go on" and doing in ("stopped", "over"):
             self._resumed = ResumedRun(self._following)
-        elif doing in ACCEPTING_STATES[what]:
+        elif what in OFFERED[doing]:
             with closing(Store(self._following.run.store.place)) as store:
                 request(store, what)
-
-
-ACCEPTING_STATES: dict[Request, tuple[Doing, ...]] = {
-    "pause": ("playing",),
-    "go on": ("paused", "pausing"),
-    "stop": ("playing", "paused", "pausing"),
-}
-"""States in which a run that is played accepts a request."""
 
 
 class ResumedRun:

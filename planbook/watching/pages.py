@@ -9,21 +9,10 @@ from planbook.report.page import page_pieces, view
 from planbook.report.sections import sections
 from planbook.results.rows import Result
 from planbook.terminal.printing import spending
-from planbook.watching.following import Doing, Following, RunControl
+from planbook.watching.following import OFFERED, Following, RunControl
 from planbook.wording import first_line
-from planbook.workers import Request
 
 ANCHOR = "run-0"
-OFFERED: dict[Doing, tuple[Request, ...]] = {
-    "playing": ("pause", "stop"),
-    "pausing": ("go on", "stop"),
-    "paused": ("go on", "stop"),
-    "stopping": (),
-    "starting again": (),
-    "stopped": ("go on",),
-    "over": (),
-}
-"""Requests that the page offers, by the state of the run."""
 MAX_OPEN, MAX_CHARS = 8, 160
 """Open episodes at the top of the page, and characters of their last activity."""
 

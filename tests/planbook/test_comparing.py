@@ -138,7 +138,7 @@ def test_measures_without_a_difference_are_no_cases_to_correct_for(tmp_path: Pat
     same = held(rewarded(tmp_path / "a", (1.0, 2.0)), rewarded(tmp_path / "b", (1.0, 2.0)))
     assert {each.p_corrected for each in same.measures.values()} == {1.0}
     told = " ".join(said(same).split())
-    assert "the intervals are not. There is no difference." in told
+    assert "the intervals are not. More than noise would give: none." in told
 
 
 def test_measures_of_several_runs_are_corrected_for_all_of_them(tmp_path: Path) -> None:
