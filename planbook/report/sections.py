@@ -17,9 +17,8 @@ from planbook.report.branches import branch_blocks
 from planbook.report.charts import charts, with_options
 from planbook.report.learned import final_states, learned_blocks
 from planbook.report.trust import cost_blocks, money_per_solved, settings, trust_blocks
-from planbook.results.matches import matches_table
 from planbook.results.table import RunResults
-from planbook.results.telling import measure_lines, milestone_parts, results_table
+from planbook.results.telling import figure_parts, results_table
 from planbook.wording import clock, counted, in_words
 
 
@@ -36,16 +35,8 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
         parts.append(blocks.section("Branches", "branches", branches, static=True))
     if states := final_states(run):
         parts.append(blocks.section("What was learned", "learned", learned_blocks(run, anchor, states)))
-    for name, figures in summary.methods.items():
-        parts.append(blocks.section(f"Figures of the method: {name}", name, part_blocks(figures.tell())))
-    if summary.matches is not None:
-        parts.append(blocks.section("Goals and found types", "matches", part_blocks([matches_table(summary.matches)])))
-    if summary.measures:
-        lines = measure_lines(summary.measures)
-        parts.append(blocks.section("What the environment measures", "measures", part_blocks(lines)))
-    if summary.milestones:
-        milestones = milestone_parts(summary.milestones, summary.unlock_score)
-        parts.append(blocks.section("Milestones", "milestones", part_blocks(milestones)))
+    if figures := list(part_blocks(figure_parts(summary))):
+        parts.append(blocks.section("Figures", "figures", figures))
     parts.append(blocks.section("Cost", "cost", cost_blocks(run)))
     parts.append(blocks.section("What the figures count", "trust", trust_blocks(ended, anchor)))
     parts.append(blocks.section("Settings", "asked-for", settings_blocks(run)))

@@ -9,7 +9,7 @@ from planbook.planner import Outcome, Spent
 from planbook.report import blocks
 from planbook.report.blocks import Block, Line, dollars, links, marked, moment
 from planbook.results.table import RunResults
-from planbook.results.telling import UNSAFE, claim_lines, failure_lines, paying_line, spending_lines
+from planbook.results.telling import UNSAFE, failure_lines, paying_line, spending_lines
 from planbook.runs import RunFile
 from planbook.wording import clock, counted, in_words, listed
 
@@ -27,7 +27,7 @@ MAX_LISTED = 200
 
 
 def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Yield the counts of outcomes, the claims, and the inputs of the run."""
+    """Yield the counts of outcomes, the false claims, and the inputs of the run."""
     summary = run.summary()
     counts = Counter(episode.outcome for episode in run.counted)
     rows: list[Sequence[Line]] = [
@@ -40,22 +40,10 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
     yield from map(blocks.paragraph, failure_lines(summary))
     if run.run.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
-    yield blocks.heading("Claims against the environment's verdict")
-    yield from _claims(run, anchor)
+    if false := [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
+        yield blocks.paragraph(["Claims that are false: ", *links(false, MAX_LISTED)], "false-claims")
     yield blocks.heading("What the run was made of")
     yield from _inputs(run)
-
-
-def _claims(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Compare claims about whole tasks with the environment's verdicts."""
-    claims = run.summary().claims
-    if claims is None:
-        yield blocks.paragraph("Nothing was claimed of any whole task.")
-        return
-    yield from map(blocks.paragraph, claim_lines(claims))
-    false = [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]
-    if false:
-        yield blocks.paragraph(["Claims that are false: ", *links(false, MAX_LISTED)], "false-claims")
 
 
 def _inputs(run: RunResults) -> Iterator[Block]:
