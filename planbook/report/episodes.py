@@ -103,8 +103,6 @@ class LongTexts(Items):
 
 PAGE_BYTES = 25_000_000
 """Default limit of the packed part: larger pages take seconds to open, and mail programs refuse them."""
-CALLS_WITH_PROMPTS = 600
-"""Calls at either end of an episode whose prompts are on the page; those between are only in the store."""
 Json = dict[str, Any]
 
 
@@ -187,8 +185,6 @@ def _trajectory(trajectory: Trajectory) -> Json:
             for (scope, number), order in begun.items()
             if (scope, number) not in ended
         )
-    for call in result.get("calls", [])[CALLS_WITH_PROMPTS:-CALLS_WITH_PROMPTS]:
-        call["messages"] = []
     return result
 
 
