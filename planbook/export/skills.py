@@ -130,15 +130,11 @@ def _verified_tasks(procedure: Procedure, verified: list[Trajectory]) -> tuple[V
     code, tasks = code_of(procedure).code, dict[str, VerifiedTask]()
     for episode in verified:
         cells = [cell.code for round_ in episode.rounds for cell in round_.cells]
-        if cells[:1] == [code] and episode.ending.outcome not in UNPLAYED:
-            tasks[episode.task.id] = verified_task(episode)
+        task, ending = episode.task, episode.ending
+        if cells[:1] == [code] and ending.outcome not in UNPLAYED:
+            score = ending.verdict.score
+            tasks[task.id] = VerifiedTask(task=task, outcome=ending.outcome, score=score, actions=ending.actions)
     return tuple(tasks.values())
-
-
-def verified_task(episode: Trajectory) -> VerifiedTask:
-    """Return the verdict on the task of an episode."""
-    ending = episode.ending
-    return VerifiedTask(task=episode.task, outcome=ending.outcome, score=ending.verdict.score, actions=ending.actions)
 
 
 def _free_name(text: str, taken: Mapping[str, str]) -> str:
