@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from planbook.envs import known_environments, load_environment
-from planbook.papers import settings_of_papers
+from planbook.papers.settings import settings_of_papers
 from planbook.planner import METHODS
 
 ROOT = Path(__file__).parents[1]

@@ -166,7 +166,7 @@ def effect(library: Path, parts: str, settings: Settings, as_json: bool) -> int:
 @JSON
 def cost_command(run: Path, prices: Path | None, as_json: bool) -> int:
     """Show the cost of building after each task, and how many task types had a procedure by then."""
-    from planbook.learning import show_cost
+    from planbook.learning.cost import show_cost
 
     return answer(errors.OK, show_cost(run, prices, as_json=as_json), as_json=as_json)
 

@@ -13,7 +13,7 @@ from planbook.envs import Selection, Task
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import inputs
 from planbook.knowledge import RETRIEVAL, learned_at
-from planbook.learning import learning_path, tasks_of
+from planbook.learning.tasks import learning_path, tasks_of
 from planbook.planner import Body, Budget, EventKind, GivenCode, Step, Trajectory, call_of, method, read_trajectory
 from planbook.runs import (
     Entry,

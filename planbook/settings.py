@@ -30,7 +30,7 @@ from planbook.envs import Environment, Selection, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import TYPES_FILE, usual_starts
 from planbook.option_values import Option, option, option_of, validate
-from planbook.papers import NO_PAPER, PaperSettings, paper_settings
+from planbook.papers.settings import NO_PAPER, PaperSettings, paper_settings
 from planbook.planner import DEFAULT_ROLE, Sampling, method
 from planbook.runs import RunFile, file_named, is_run, model_named
 from planbook.workers import Hosting

@@ -7,7 +7,7 @@ from planbook.console import ERRORS
 from planbook.envs import Task, UnknownEnvironment, known_environments, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import existing_demonstrations
-from planbook.papers import paper_settings
+from planbook.papers.settings import paper_settings
 from planbook.planner import METHODS, Memory, method
 
 

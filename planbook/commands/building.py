@@ -14,12 +14,19 @@ from planbook.config import LEARNED_LIBRARY, LIBRARIES, Config
 from planbook.console import console, right_aligned
 from planbook.envs import EnvsError
 from planbook.knowledge import known_parts, learned_in
-from planbook.learning import building_tasks, coverage_lines, export_manuals
-from planbook.learning import formulate as formulate_rules
-from planbook.papers import PaperComparison, compare_with_papers, paper_tables, publications
+from planbook.learning.cost import coverage_lines
+from planbook.learning.stages import export_manuals
+from planbook.learning.stages import formulate as formulate_rules
+from planbook.learning.tasks import building_tasks
+from planbook.papers.comparison import PaperComparison, compare_with_papers
+from planbook.papers.published import publications
+from planbook.papers.tables import paper_tables
 from planbook.planner import BudgetEnded, method
-from planbook.results import BuildingCost, Paying, Reached, Summary, building_cost, paying_table, reached_after
+from planbook.results.learning_cost import BuildingCost, Paying, Reached, reached_after
 from planbook.results.measures import ALL
+from planbook.results.summary import Summary
+from planbook.results.table import read_run
+from planbook.results.telling import paying_table
 from planbook.runs import Run, RunFile, is_run, new_folder
 from planbook.settings import Settings
 from planbook.terminal.printing import print_parts, spending
@@ -264,7 +271,7 @@ def _building_cost(config: Config, after: Sequence[int]) -> BuildingCost:
     if not is_run(folder):
         raise errors.BadArgument("--after N,N: the building tasks are those of a building run; name it with --library")
     with closing(Run.open(folder)) as run:
-        cost, tasks = building_cost(run), len(run.entries())
+        cost, tasks = read_run(run).building_cost(), len(run.entries())
     if max(after) > tasks:
         raise errors.BadArgument(f"--after {max(after)}: {folder} has {tasks} building tasks")
     return cost

@@ -38,7 +38,7 @@ from planbook.planner import (
     plan_attributes,
     seen_task,
 )
-from planbook.results import Summary
+from planbook.results.summary import Summary
 from planbook.sandbox import DryRun, Fault, bound_names, check, check_procedure, dry_run
 from planbook.settings import Settings
 from planbook.terminal.printing import Live, answer

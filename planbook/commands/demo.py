@@ -9,7 +9,7 @@ from planbook.commands.playing import play
 from planbook.config import Invocation
 from planbook.console import console
 from planbook.report import report_runs
-from planbook.results import Summary
+from planbook.results.summary import Summary
 from planbook.runs import new_folder
 from planbook.settings import Settings
 from planbook.workers import Hosting

@@ -8,14 +8,15 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
 from planbook.commands.playing import play
-from planbook.compare import PartEffect, effect_parts, part_effects
+from planbook.compare.effects import PartEffect, effect_parts, part_effects
 from planbook.config import Config
 from planbook.console import console
 from planbook.envs import Task
 from planbook.knowledge import memory_of
-from planbook.learning import tasks_of
+from planbook.learning.tasks import tasks_of
 from planbook.planner import Budget, Recall, Spent
-from planbook.results import Summary, read_folder
+from planbook.results.summary import Summary
+from planbook.results.table import read_folder
 from planbook.runs import Run
 from planbook.settings import Settings
 from planbook.spending import prices_from, spent_so_far

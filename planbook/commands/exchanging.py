@@ -16,7 +16,8 @@ from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 if TYPE_CHECKING:
-    from planbook.export import Exported, VerifiedSkill
+    from planbook.export.exporting import Exported
+    from planbook.export.skills import VerifiedSkill
 
 READ = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMS = ("jsonl", "parquet", "chat")
@@ -54,8 +55,8 @@ CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
 @JSON
 def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, **chosen: Any) -> int:
     """Write the episodes of runs to one file, in a documented schema or as conversations."""
-    from planbook.export import ExportChoice
-    from planbook.export import export as write_out
+    from planbook.export.exporting import ExportChoice
+    from planbook.export.exporting import export as write_out
 
     if schema:
         return _print_schema()
@@ -80,7 +81,7 @@ def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, **
 @JSON
 def import_command(files: tuple[Path, ...], out: Path | None) -> int:
     """Make a run from exported episodes, to report, compare and learn from."""
-    from planbook.export import import_files
+    from planbook.export.importing import import_files
 
     imported = import_files(files, out)
     console().print(
@@ -103,7 +104,7 @@ def skills() -> None:
 @JSON
 def skills_export(run: Path, out: Path | None) -> int:
     """Write a SKILL.md folder for each procedure that the building run RUN learned and verified."""
-    from planbook.export import export_skills
+    from planbook.export.skills import export_skills
 
     exported = export_skills(run, out)
     for name, folder in exported.skills.items():
@@ -122,7 +123,7 @@ def verify(folder: Path, settings: Settings) -> int:
 
     DIR is one skill or a folder of several. The exit code is 1 unless every file and every verdict is as recorded.
     """
-    from planbook.export import skill_folders
+    from planbook.export.skills import skill_folders
 
     played = [_verify_skill(skill_folder, settings) for skill_folder in skill_folders(folder)]
     for _, skill in played:
@@ -139,7 +140,7 @@ def verify(folder: Path, settings: Settings) -> int:
 
 def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
     """Play a skill on the tasks of its evidence, in its own run."""
-    from planbook.export import read_evidence, verified_skill, verifying_config
+    from planbook.export.skills import read_evidence, verified_skill, verifying_config
 
     evidence = read_evidence(folder)
     config = verifying_config(folder, evidence, settings.env, settings.env_options)

@@ -24,7 +24,7 @@ from planbook.envs import (
 from planbook.manuals import ProcedureLibrary, existing_demonstrations
 from planbook.option_values import option_facts, options_table
 from planbook.options import JSON, Command, options
-from planbook.papers import settings_of_papers
+from planbook.papers.settings import settings_of_papers
 from planbook.planner import (
     AGENT,
     METHODS,

@@ -13,14 +13,18 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from planbook import errors
-from planbook.compare import compare_all, comparison_parts, full_name, group_parts, group_rows, parse_where, setting
+from planbook.compare.differences import full_name, parse_where, setting
+from planbook.compare.groups import group_rows
+from planbook.compare.pairs import compare_all
+from planbook.compare.tables import comparison_parts, group_parts
 from planbook.console import ERRORS, PLAIN_WIDTH, console
 from planbook.envs import Task
 from planbook.errors import BadArgument
 from planbook.options import JSON, PRICES, RUN_FOLDER
 from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
 from planbook.report import report_runs
-from planbook.results import NOT_PLAYED, RunResults, read_folder
+from planbook.results.rows import NOT_PLAYED
+from planbook.results.table import RunResults, read_folder
 from planbook.runs import CONFIG_FILE, Entry, Run, is_run, last_path, recorded_endings
 from planbook.spending import Price, prices_from, spent_so_far
 from planbook.store import Event
@@ -45,7 +49,7 @@ def show(run: Path, episode: str, prompts: bool) -> int:
         if not events:
             raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; there is nothing to show")
         if as_json:
-            from planbook.export import facts_of  # its schema takes a while to import
+            from planbook.export.exporting import facts_of  # its schema takes a while to import
 
             facts: dict[str, Any] = {"repeat": entry.repeat, "run": facts_of(opened, entry.index)}
             trajectory = _read_trajectory(opened, entry, entry.index in endings)

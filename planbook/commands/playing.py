@@ -31,7 +31,7 @@ from planbook.knowledge import (
     learned_memory,
     memory_of,
 )
-from planbook.learning import playing_memory, tasks_of
+from planbook.learning.tasks import playing_memory, tasks_of
 from planbook.planner import (
     ERROR_KINDS,
     BudgetEnded,
@@ -42,18 +42,11 @@ from planbook.planner import (
     ModelError,
     Outcome,
 )
-from planbook.results import (
-    UNSAFE,
-    Summary,
-    building_cost,
-    cost_line,
-    failure_lines,
-    figure_parts,
-    paying_line,
-    read_run,
-    spending_lines,
-    versions_line,
-)
+from planbook.results.learning_cost import cost_line
+from planbook.results.matches import versions_line
+from planbook.results.summary import Summary
+from planbook.results.table import read_run
+from planbook.results.telling import UNSAFE, failure_lines, figure_parts, paying_line, results_table, spending_lines
 from planbook.resuming import check_config, keep_recall, notice_changes
 from planbook.runs import AGAIN, Entry, Fork, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
@@ -64,7 +57,6 @@ from planbook.terminal.printing import (
     Progress,
     episode_line,
     print_parts,
-    results,
     stream_line,
 )
 from planbook.wording import counted, first_line
@@ -226,7 +218,7 @@ def play_run(
 
 def _formulate(run: Run, stopped: BudgetEnded) -> bool:
     """Write the manual of a building run with the share of the budget kept for it; return False if there is none."""
-    from planbook.learning import formulate_with_kept
+    from planbook.learning.stages import formulate_with_kept
 
     return formulate_with_kept(run, stopped)
 
@@ -236,7 +228,7 @@ def _show_played(run: Run, summary: Summary, title: str, out: Console) -> None:
     print_parts(
         out,
         (
-            results(summary, title),
+            results_table(summary, title),
             *figure_parts(summary),
             *failure_lines(summary),
             *([UNSAFE] if run.unsafe_no_sandbox else []),
@@ -284,7 +276,8 @@ def _how_to_resume(run: Run) -> str:
 
 def _show_learned(run: Run, out: Console) -> None:
     """Print what a building run has learned, and the folders that hold it."""
-    from planbook.learning import coverage_lines, export
+    from planbook.learning.cost import coverage_lines
+    from planbook.learning.stages import export
 
     assert run.config.learning is not None
     folders, max_rules = export(run), run.config.learning.max_rules
@@ -306,7 +299,7 @@ def _show_learned(run: Run, out: Console) -> None:
             first, *_ = note.replace(":\n- ", ": ").splitlines()
             reason = re.sub(r"^task/(\d+)", r"episode \1", first.rstrip(":;. "))
             out.print(f"Not learned: {reason}. The report shows the whole exchange.", style="yellow", soft_wrap=True)
-    if line := cost_line(building_cost(run)):
+    if line := cost_line(read_run(run).building_cost()):
         out.print(line, soft_wrap=True)
     out.print(f"What was learned is in {', '.join(map(str, folders))}", soft_wrap=True)
 
@@ -340,7 +333,7 @@ def _play_open(run: Run, progress: Progress, hosting: Hosting, watch: Watch | No
     if not run.config.learning:
         return play_episodes(run, memory_of(run.config), progress.count, hosting=hosting, watch=watch)
 
-    from planbook.learning import build  # most runs learn nothing
+    from planbook.learning.stages import build  # most runs learn nothing
 
     def on_ending(entry: Entry, ending: Ending) -> None:
         progress.count(entry, ending)

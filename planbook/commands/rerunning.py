@@ -13,7 +13,7 @@ from planbook import errors
 from planbook.commands.checking import plan_code
 from planbook.commands.looking import chosen_entry
 from planbook.commands.playing import play
-from planbook.compare import RepeatedEpisode, RerunTotals, Way, learned_the_same, repeated_episodes, totals
+from planbook.compare.reruns import RepeatedEpisode, RerunTotals, Way, learned_the_same, repeated_episodes, totals
 from planbook.console import console
 from planbook.knowledge import check_ablations
 from planbook.options import JSON, PLAN_FILE, RUN_FOLDER, Command, options

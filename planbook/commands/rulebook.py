@@ -9,7 +9,8 @@ import click
 from planbook.console import console
 from planbook.errors import OK, BadArgument
 from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in
-from planbook.learning import coverage_of, export
+from planbook.learning.cost import coverage_of
+from planbook.learning.stages import export
 from planbook.manuals import coverage_table
 from planbook.options import JSON, RUN_FOLDER
 from planbook.rules import count, evidence_table, rule_text

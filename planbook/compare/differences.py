@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from planbook.config import Config, by_dotted_name
 from planbook.envs import texts_digest
 from planbook.errors import BadArgument
-from planbook.results import Result, RunResults
+from planbook.results.rows import Result
 from planbook.results.statistics import (
     Estimate,
     Parts,
@@ -22,6 +22,7 @@ from planbook.results.statistics import (
     ratio_difference,
     sign_flips,
 )
+from planbook.results.table import RunResults
 from planbook.runs import without_folders
 from planbook.sandbox import did_you_mean
 
@@ -45,13 +46,7 @@ Pair = tuple[Result, Result]
 Key = TypeVar("Key")
 
 
-class Compared(BaseModel):
-    """Base of the parts of ``compare --json``."""
-
-    model_config = ConfigDict(frozen=True)
-
-
-class TestedDifference(Compared):
+class TestedDifference(BaseModel):
     """A difference with the corrected p value of its test; None if there is none."""
 
     p_corrected: float | None
@@ -119,7 +114,7 @@ class MeasureDifference(TestedDifference):
 Difference = TypeVar("Difference", SolvedDifference, MeasureDifference)
 
 
-class CostDifference(Compared):
+class CostDifference(BaseModel):
     """A cost per solved task, over the same tasks: of the first run, of the second, and second minus first.
 
     The cost of unsolved tasks is included. None if nothing was solved, or if a price is unknown. Seconds have no
@@ -256,7 +251,7 @@ LONGEST = 60
 """Displayed characters of a setting; a longer one, for example a plan, is shown by its beginning and a digest."""
 
 
-class SettingDifference(Compared):
+class SettingDifference(BaseModel):
     """A setting in which two runs differ; ``-`` if one does not have it."""
 
     name: str

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
-from planbook.compare.differences import Compared
+from pydantic import BaseModel
+
 from planbook.planner import Grid
-from planbook.results import RunResults
 from planbook.results.statistics import benjamini_hochberg, paired_difference, paired_t, swapped_tails
+from planbook.results.table import RunResults
 from planbook.wording import NO_FIGURE, UNPLAYED, counted
 
 FALSE_SHARE = 0.05
@@ -19,7 +20,7 @@ Solved = Mapping[tuple[str, int], Mapping[int, bool]]
 """Success by task (id and seed) and repeat."""
 
 
-class PartEffect(Compared):
+class PartEffect(BaseModel):
     """The effect of leaving out a rule or a skill, as a share of all tasks; below 0, fewer are solved without it.
 
     ``affected`` counts the tasks whose prompts change without it; no others were played. Of their episodes,

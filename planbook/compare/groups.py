@@ -4,14 +4,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from planbook.compare.differences import Compared, in_short, setting, settings
+from planbook.compare.differences import in_short, setting, settings
 from planbook.planner import Outcome, Spent
-from planbook.results import Paying, Result, RunResults, by_task, mean_actions, mean_errors, solved_interval
+from planbook.results.learning_cost import Paying
+from planbook.results.rows import Result
+from planbook.results.statistics import per_solved
+from planbook.results.summary import by_task, mean_actions, mean_errors, solved_interval
+from planbook.results.table import RunResults
 
 
-class PerSolved(Compared):
+class PerSolved(BaseModel):
     """Costs of the runs for each solved task; None if none was solved."""
 
     calls: float | None
@@ -22,7 +26,7 @@ class PerSolved(Compared):
     seconds: float | None
 
 
-class GroupRow(Compared):
+class GroupRow(BaseModel):
     """A run or a group of runs; counts are over all episodes of all runs. ``seconds`` are those of the episodes.
 
     ``calls``, ``tokens`` and ``money`` are the whole spending of the runs, with learning; copied episodes cost nothing.
@@ -153,7 +157,7 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> 
         tokens=spent.tokens,
         money=money,
         seconds=round(seconds, 3),
-        per_solved=PerSolved(**{name: _per_solved(amount, solved) for name, amount in costs.items()}),
+        per_solved=PerSolved(**{name: per_solved(amount, solved) for name, amount in costs.items()}),
         paying=paying,
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
@@ -165,7 +169,3 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> 
 
 def _solved(rows: Iterable[Result]) -> int:
     return sum(row.solved for row in rows)
-
-
-def _per_solved(amount: float | None, solved: int) -> float | None:
-    return round(amount / solved, 6) if solved and amount is not None else None

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from pydantic import BaseModel
+
 from planbook.compare.differences import (
-    Compared,
     CostDifference,
     MeasureDifference,
     Pair,
@@ -19,11 +20,14 @@ from planbook.compare.differences import (
 )
 from planbook.errors import BadArgument
 from planbook.planner import Outcome
-from planbook.results import Paying, Result, RunResults, solved_interval
+from planbook.results.learning_cost import Paying
+from planbook.results.rows import Result
+from planbook.results.summary import solved_interval
+from planbook.results.table import RunResults
 from planbook.wording import UNPLAYED
 
 
-class Side(Compared):
+class Side(BaseModel):
     """One of the two runs; counts are over the pairs."""
 
     run: str
@@ -38,7 +42,7 @@ class Side(Compared):
     """The cost of a solved task with learning included; None if the cost of learning is not known."""
 
 
-class ChangedPair(Compared):
+class ChangedPair(BaseModel):
     """A pair of which only one side was solved; ``cause`` is why the other was not."""
 
     task: str
@@ -50,7 +54,7 @@ class ChangedPair(Compared):
     """True if the other side was broken or not run, so the pair says nothing about the method."""
 
 
-class RunComparison(Compared):
+class RunComparison(BaseModel):
     """Two runs. ``only_first`` and ``only_second`` name episodes without a partner, which are in no figure."""
 
     first: Side

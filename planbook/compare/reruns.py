@@ -148,11 +148,14 @@ def _events(run: Run, entry: Entry) -> dict[EventPlace, Any]:
     return {(row.scope.removeprefix(path), row.kind, row.n): _essential(row.kind, row.body) for row in rows}
 
 
-def _actions(run: Run, entry: Entry) -> dict[EventPlace, Any]:
+def accepted_actions(run: Run, entry: Entry) -> list[str]:
     """Return the accepted actions of an episode with their observations, whatever cells called them."""
     steps = (Step.model_validate(row.body) for row in run.store.events(last_path(run, entry), "act"))
-    lines = (f"{call_of(step.action)} -> {step.observation.text}" for step in steps if step.observation.accepted)
-    return {("", "action", number): line for number, line in enumerate(lines)}
+    return [f"{call_of(step.action)} -> {step.observation.text}" for step in steps if step.observation.accepted]
+
+
+def _actions(run: Run, entry: Entry) -> dict[EventPlace, Any]:
+    return {("", "action", number): line for number, line in enumerate(accepted_actions(run, entry))}
 
 
 def _essential(kind: str, body: Any) -> Any:

@@ -8,8 +8,9 @@ from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, Solv
 from planbook.compare.groups import GroupRow
 from planbook.compare.pairs import ChangedPair, RunComparison
 from planbook.planner import Grid
-from planbook.results import format_number, paying_table
+from planbook.results.measures import format_number
 from planbook.results.statistics import Estimate
+from planbook.results.telling import paying_table
 from planbook.wording import NO_FIGURE, in_words, interval, listed
 
 SHOWN_CHANGES, SHOWN_NAMES = 8, 5
@@ -36,7 +37,8 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
     if compared.measures:
         yield _measures(compared.measures, name)
         yield "Test: paired t over tasks; p is corrected by Holm's method, the intervals are not."
-        yield f"{_noise(compared.measures)}."
+        significant = [measure for measure, each in compared.measures.items() if each.is_significant]
+        yield f"More than noise would give: {', '.join(significant) or 'none'}."
     if compared.costs:
         yield _costs(compared, name)
     letters = {compared.first.run: "A", compared.second.run: name}
@@ -48,20 +50,19 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
 def verdict_lines(compared: RunComparison, name: str) -> Iterator[str]:
     """Yield the verdict in words, also over pairs of played episodes if that differs."""
     overall, played, sides = compared.overall, compared.played, (("A", compared.first), (name, compared.second))
-    yield f"{_verdict(overall, name, compared.measures)}."
+    yield f"{_verdict(overall, name)}."
     if played is not None:
         counts = [f"{letter} {side.broken} broken and {side.not_run} not run" for letter, side in sides]
-        without = _verdict(played, name, compared.measures)
+        without = _verdict(played, name)
         yield f"Counted as not solved: of {', of '.join(counts)}. Left out: {without}."
         if (played.is_significant, played.more > 0) != (overall.is_significant, overall.more > 0):
             yield "The result depends on them: play them (planbook run --resume RUN) before relying on it."
 
 
-def _verdict(difference: SolvedDifference, name: str, measures: Mapping[str, MeasureDifference]) -> str:
+def _verdict(difference: SolvedDifference, name: str) -> str:
     pairs, more = f"{difference.pairs:,}", difference.more
     if not difference.gained and not difference.lost:
-        same = f"A and {name} solved the same {difference.first:,} of {pairs}: that shows no difference"
-        return f"{same}{_by_measures(measures)}"
+        return f"A and {name} solved the same {difference.first:,} of {pairs}: that shows no difference"
     count = f"{abs(more):,} {'more' if more > 0 else 'fewer'}" if more else "as many"
     test = "McNemar" if difference.test == MCNEMAR else "sign flips over tasks,"
     holm = " after Holm" if difference.p_corrected != difference.p else ""
@@ -70,17 +71,6 @@ def _verdict(difference: SolvedDifference, name: str, measures: Mapping[str, Mea
     if difference.is_significant:
         return f"{result}: more than noise would give"
     return f"{result}: this difference may be noise" if more else f"{result}: no difference"
-
-
-def _by_measures(measures: Mapping[str, MeasureDifference]) -> str:
-    """Return words about whether measures of the environment show a difference."""
-    if significant := _list_significant(measures):
-        return f"; the environment's measures do: {significant}"
-    return ", nor do the environment's measures" if measures else ""
-
-
-def _list_significant(measures: Mapping[str, MeasureDifference]) -> str:
-    return ", ".join(name for name, difference in measures.items() if difference.is_significant)
 
 
 def _unpaired(compared: RunComparison, name: str) -> Iterator[str]:
@@ -115,15 +105,6 @@ def _measures(measures: Mapping[str, MeasureDifference], name: str) -> Grid:
         rows.append((measure, str(each.pairs), *means, f"{each.difference:+.4g}", bounds, chance))
     title = "Measured by the environment: means over the pairs that both runs played"
     return Grid(title, "measure", ("pairs", "A", name, f"{name} - A", "95 % interval", "p"), rows)
-
-
-def _noise(measures: Mapping[str, MeasureDifference]) -> str:
-    """Return the measures that differ by more than noise, in words."""
-    if significant := _list_significant(measures):
-        return f"More than noise would give: {significant}"
-    if not any(difference.is_tested or difference.difference for difference in measures.values()):
-        return "There is no difference"
-    return "Each of these differences may be noise"
 
 
 def _changes(compared: RunComparison, name: str) -> Iterator[str]:

@@ -4,11 +4,10 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.errors import BadArgument
 from planbook.export.files import BadEpisode, line_of, open_atomically, write_rows
@@ -24,7 +23,7 @@ from planbook.planner import (
     Trajectory,
     read_trajectory,
 )
-from planbook.results import NOT_PLAYED
+from planbook.results.rows import NOT_PLAYED
 from planbook.runs import Entry, Run, last_path, recorded_endings, without_folders
 from planbook.sandbox import did_you_mean
 from planbook.wording import UNPLAYED
@@ -58,64 +57,45 @@ class Exported(BaseModel):
     stay in the denominator.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     form: str
     out: str
-    episodes: int
-    conversations: int | None
-    """For chat: the number of lines."""
-    replies: int | None
-    """For chat: the number of model replies in the episodes, of all roles."""
-    left_out: dict[str, int]
-    task_only: dict[str, int] = {}
-    runs: tuple[str, ...]
-
-
-@dataclass
-class Counts:
-    """Counts of written episodes, and of those left out."""
-
-    left_out: Counter[str] = field(default_factory=Counter)
-    task_only: Counter[str] = field(default_factory=Counter)
     episodes: int = 0
-    conversations: int = 0
-    replies: int = 0
+    conversations: int | None = None
+    """For chat: the number of lines."""
+    replies: int | None = None
+    """For chat: the number of model replies in the episodes, of all roles."""
+    left_out: Counter[str] = Field(default_factory=Counter)
+    task_only: Counter[str] = Field(default_factory=Counter)
+    runs: tuple[str, ...]
 
 
 def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) -> Exported:
     """Write the episodes of runs, in their order. Raises BadArgument, BadRun."""
     check_types(folders, choice.types)
-    counts = Counts()
+    exported = Exported(form=form, out=str(out), runs=tuple(map(str, folders)))
     with open_atomically(out) as file:
-        episodes = _choose(folders, choice, counts)
+        episodes = _choose(folders, choice, exported)
         try:
             if form == "parquet":
                 write_rows(((episode, line_of(episode)) for episode in episodes), file)
             elif form == "chat":
-                _write_conversations(episodes, choice, counts, file)
+                exported.conversations, exported.replies = _write_conversations(episodes, choice, file)
             else:
                 file.writelines(f"{line_of(episode)}\n".encode() for episode in episodes)
         except BadEpisode as bad:
             raise BadArgument(f"{out}: {bad}") from bad
-    return Exported(
-        form=form,
-        out=str(out),
-        episodes=counts.episodes,
-        conversations=counts.conversations if form == "chat" else None,
-        replies=counts.replies if form == "chat" else None,
-        left_out=dict(counts.left_out),
-        task_only=dict(counts.task_only),
-        runs=tuple(map(str, folders)),
-    )
+    return exported
 
 
-def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, counts: Counts, file: BinaryIO) -> None:
+def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, file: BinaryIO) -> tuple[int, int]:
+    """Write the conversations of episodes; return their number, and that of the episodes' replies."""
+    written = replies = 0
     for trajectory in episodes:
-        counts.replies += len(trajectory.calls)
+        replies += len(trajectory.calls)
         for conversation in conversations_of(trajectory, choice.roles, with_repairs=choice.with_repairs):
-            counts.conversations += 1
+            written += 1
             file.write(f"{conversation_line(conversation)}\n".encode())
+    return written, replies
 
 
 def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
@@ -131,30 +111,29 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
         raise BadArgument(f"--types: no episode is of the type {unknown[0]!r}{advice}")
 
 
-def _choose(folders: Sequence[Path], choice: ExportChoice, counts: Counts) -> Iterator[Trajectory]:
+def _choose(folders: Sequence[Path], choice: ExportChoice, exported: Exported) -> Iterator[Trajectory]:
     for folder in folders:
         with closing(Run.open(folder)) as run:
-            yield from read_chosen(run, choice, counts)
+            yield from _choose_from(run, choice, exported)
 
 
-def read_chosen(run: Run, choice: ExportChoice, counts: Counts) -> Iterator[Trajectory]:
+def _choose_from(run: Run, choice: ExportChoice, exported: Exported) -> Iterator[Trajectory]:
     """Yield the chosen episodes of a run, and count the others by the reason for leaving them out.
 
     Episodes that were not played have only task and ending.
     """
-    endings, same = recorded_endings(run), None if run.imported else facts_of(run, 0)
+    endings = recorded_endings(run)
     for entry in run.entries():
         ending = endings.get(entry.index)
         if reason := _reason_to_leave_out(entry, ending, choice):
-            counts.left_out[reason] += 1
-            continue
-        facts = same or facts_of(run, entry.index)
-        if reason := _reason_for_task_only(ending, choice):
-            counts.task_only[reason] += 1
+            exported.left_out[reason] += 1
+        elif reason := _reason_for_task_only(ending, choice):
+            exported.task_only[reason] += 1
+            facts = facts_of(run, entry.index)
             yield Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
         else:
-            counts.episodes += 1
-            trajectory = trajectory_of(run, entry, facts)
+            exported.episodes += 1
+            trajectory = trajectory_of(run, entry)
             yield trajectory if choice.prompts else _without_prompts(trajectory)
 
 
@@ -173,11 +152,11 @@ def facts_of(run: Run, index: int) -> RunFacts:
     )
 
 
-def trajectory_of(run: Run, entry: Entry, facts: RunFacts) -> Trajectory:
-    """Return the last attempt at an episode that has ended; ``facts`` are those of its run."""
+def trajectory_of(run: Run, entry: Entry) -> Trajectory:
+    """Return the last attempt at an episode that has ended."""
     path = last_path(run, entry)
     trajectory = read_trajectory(path, run.store.events(path), entry.task)
-    return trajectory.model_copy(update={"repeat": entry.repeat, "run": facts})
+    return trajectory.model_copy(update={"repeat": entry.repeat, "run": facts_of(run, entry.index)})
 
 
 def _without_prompts(trajectory: Trajectory) -> Trajectory:

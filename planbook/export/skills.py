@@ -11,10 +11,12 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Literal
 
+from jinja2 import Environment, FileSystemLoader, Template
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.config import FOUND, Config
@@ -87,8 +89,6 @@ class SkillEvidence(Proof):
 class SkillsExported(BaseModel):
     """The output of ``planbook skills export --json``. ``left_out`` has a reason for each task type without a skill."""
 
-    model_config = ConfigDict(frozen=True)
-
     skills: dict[str, str]
     """The folder of each skill, by name."""
     left_out: dict[str, str]
@@ -130,15 +130,11 @@ def _verified_tasks(procedure: Procedure, verified: list[Trajectory]) -> tuple[V
     code, tasks = code_of(procedure).code, dict[str, VerifiedTask]()
     for episode in verified:
         cells = [cell.code for round_ in episode.rounds for cell in round_.cells]
-        if cells[:1] == [code] and episode.ending.outcome not in UNPLAYED:
-            tasks[episode.task.id] = verified_task(episode)
+        task, ending = episode.task, episode.ending
+        if cells[:1] == [code] and ending.outcome not in UNPLAYED:
+            score = ending.verdict.score
+            tasks[task.id] = VerifiedTask(task=task, outcome=ending.outcome, score=score, actions=ending.actions)
     return tuple(tasks.values())
-
-
-def verified_task(episode: Trajectory) -> VerifiedTask:
-    """Return the verdict on the task of an episode."""
-    ending = episode.ending
-    return VerifiedTask(task=episode.task, outcome=ending.outcome, score=ending.verdict.score, actions=ending.actions)
 
 
 def _free_name(text: str, taken: Mapping[str, str]) -> str:
@@ -185,15 +181,13 @@ def _shareable_options(config: Config) -> dict[str, JsonValue]:
 
 
 def _command(evidence: SkillEvidence) -> tuple[str, str]:
-    """Return the command that plays a task, and a sentence about the files that it needs."""
+    """Return the command that plays a task, and the files of the environment that it needs."""
     values = evidence.env_options.items()
     options = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values}
     words = [part for name, text in options.items() for part in ("-o", f"{name}={text}")]
     play = ["planbook", "exec", SCRIPT, "--env", evidence.env, *words, "--task", evidence.tasks[0].task.id]
     files = {Path(file).name: None for file in _FILES.findall(" ".join((evidence.env, *options.values())))}
-    named = ", ".join(f"`{file}`" for file in files)
-    needed = f"\nThese commands need files of the environment: copy {named} into this folder, or give the paths.\n"
-    return shlex.join(play), needed if files else ""
+    return shlex.join(play), ", ".join(f"`{file}`" for file in files)
 
 
 def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
@@ -206,32 +200,19 @@ def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
         "description": _shortened(f"{procedure.summary} {use}. Verified: {verdict}."),
         "compatibility": f"Needs planbook and its environment {procedure.environment}",
     }
-    play, needed = _command(evidence)
-    lines = "\n".join(f"{key}: {_scalar(value)}" for key, value in header.items())
-    return f"""---
-{lines}
-metadata:
-  task-type: {_scalar(procedure.type)}
-  environment: {_scalar(procedure.environment)}
-  source: {_scalar(strip_folders(procedure.source))}
----
+    play, files = _command(evidence)
+    return _template().render(
+        header=header, evidence=evidence, procedure=procedure, source=strip_folders(procedure.source), verdict=verdict,
+        play=play, files=files, script=SCRIPT, manual=MANUAL, file=EVIDENCE,
+    )  # fmt: skip
 
-# {evidence.skill}
 
-{procedure.summary}
-
-`{SCRIPT}` defines `solve(agent, task)`: Python that acts by calling methods of `agent`. It needs no model. To play it
-on a task, in this folder:
-
-    {play}
-
-`{MANUAL}` describes the environment with its actions, and has the rules learned about it. Read it to plan a
-task that the script does not solve.
-
-When it was verified, {verdict}. `{EVIDENCE}` lists them. To play them all again, in this folder:
-
-    {evidence.verify}
-{needed}"""
+@cache
+def _template() -> Template:
+    loader = FileSystemLoader(Path(__file__).parent)
+    environment = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    environment.filters["scalar"] = _scalar
+    return environment.get_template("skill.md.j2")
 
 
 def _scalar(text: str) -> str:
@@ -253,8 +234,6 @@ def _digest(data: bytes) -> str:
 
 class VerifiedSkill(BaseModel):
     """A skill that was verified again. ``changed_files`` differ from their digests."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     folder: str

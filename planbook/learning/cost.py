@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from rich.table import Table
-
 from planbook.config import FOUND
-from planbook.console import console, right_aligned
+from planbook.console import console, table_of
 from planbook.knowledge import EVERYTHING, KnowledgeState, group_of
 from planbook.learning.finding import with_found_type
 from planbook.manuals import Coverage, goals_of, measure_coverage
-from planbook.results import BuildingCost, Reached, building_cost
+from planbook.planner import Grid
+from planbook.results.learning_cost import BuildingCost, Reached
+from planbook.results.table import read_run
 from planbook.rules import count
 from planbook.runs import Run
 from planbook.spending import prices_from
@@ -21,26 +21,25 @@ def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
     """Carry out ``planbook cost``. Raises BadRun, BadArgument, ModelError."""
     out = console()
     with closing(Run.open(folder)) as run:
-        cost = building_cost(run, prices_from(prices))
-    out.print(_table(cost) if cost.after else "Nothing has been learned yet.")
+        cost = read_run(run, price=prices_from(prices)).building_cost()
+    out.print(table_of(cost_table(cost)) if cost.after else "Nothing has been learned yet.")
     if cost.formulating_calls:
         out.print(f"Formulating took {cost.formulating_calls:,} calls and {cost.formulating_tokens:,} tokens more.")
     return cost
 
 
-def _table(cost: BuildingCost) -> Table:
+def cost_table(cost: BuildingCost) -> Grid:
     """Return a table of the steps, without those that changed nothing."""
-    columns = ("building tasks", "model calls", "tokens", "actions", "money", "rules", "types with a procedure")
-    table = right_aligned(None, columns, title="cost of building so far")
-    last = Reached(tasks=0)
+    columns = ("model calls", "tokens", "actions", "money", "rules", "types with a procedure")
+    rows, last = [], Reached(tasks=0)
     for step in cost.after:
         if step.model_copy(update={"tasks": last.tasks}) != last:
             money = "unknown" if step.money is None else f"${step.money:.2f}"
             procedures = f"{step.procedures} of {cost.task_types}"
-            figures = (f"{number:,}" for number in (step.calls, step.tokens, step.actions))
-            table.add_row(str(step.tasks), *figures, money, str(step.rules), procedures)
+            counts = (f"{number:,}" for number in (step.tasks, step.calls, step.tokens, step.actions))
+            rows.append((*counts, money, str(step.rules), procedures))
         last = step
-    return table
+    return Grid("cost of building so far", "building tasks", columns, rows)
 
 
 def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:

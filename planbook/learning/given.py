@@ -15,7 +15,8 @@ from pydantic import JsonValue, ValidationError
 from planbook.config import Config, Given
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
-from planbook.export import BadEpisode, Counts, ExportChoice, line_of, read_chosen, read_episodes
+from planbook.export.exporting import trajectory_of
+from planbook.export.files import BadEpisode, line_of, read_episodes
 from planbook.manuals import types_to_build_on
 from planbook.planner import Ending, RunFacts, Trajectory, UnknownStrategy, method, rows_of
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
@@ -29,8 +30,9 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
     """Yield the episodes of a run or file that were played to their end. Raises BadArgument, BadRun."""
     if path.is_dir():
         with closing(Run.open(path)) as run:
-            episodes = read_chosen(run, ExportChoice(), Counts())
-            yield from (episode for episode in episodes if episode.ending.outcome not in UNPLAYED)
+            endings = recorded_endings(run)
+            ended = [entry for entry in run.entries() if entry.index in endings]
+            yield from (trajectory_of(run, entry) for entry in ended if endings[entry.index].outcome not in UNPLAYED)
         return
     for place, episode in read_episodes(path):
         if isinstance(episode, BadEpisode):

@@ -6,7 +6,6 @@ was: a step with its event is not repeated, an unfinished one repeats its record
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from planbook.config import FOUND, Config
 from planbook.envs import Task
@@ -106,7 +105,7 @@ class Learner:
         if ending.outcome in UNPLAYED:
             return state
         config = self._config
-        trajectory = read_trajectory(*episode_events(self._run, entry))
+        trajectory = read_episode(self._run, entry)
         always = self.learning.conclusions == "always"
         conclusion = conclude(
             scope.child("conclusion"), trajectory, config.environment, config.environment_options, always=always
@@ -145,8 +144,8 @@ class Learner:
 
     def _read_begun(self, entries: Iterable[Entry]) -> list[Trajectory]:
         """Return the episodes that have begun."""
-        recorded = [(path, list(events)) for path, events in (episode_events(self._run, entry) for entry in entries)]
-        return [read_trajectory(path, rows) for path, rows in recorded if any(row.kind == "task" for row in rows)]
+        begun = (entry for entry in entries if any(self._run.store.events(last_path(self._run, entry), "task")))
+        return [read_episode(self._run, entry) for entry in begun]
 
     def _type(self, knowledge: Knowledge, task: Task) -> str:
         if not self._finds_types:
@@ -225,10 +224,10 @@ def builder_settings(config: Config) -> BuilderSettings:
     )
 
 
-def episode_events(run: Run, entry: Entry) -> tuple[str, Iterable[Any]]:
-    """Return the scope of an episode's last attempt, and its events."""
+def read_episode(run: Run, entry: Entry) -> Trajectory:
+    """Return the last attempt at an episode. Raises LookupError if it has not begun."""
     path = last_path(run, entry)
-    return path, run.store.events(path)
+    return read_trajectory(path, run.store.events(path))
 
 
 def describe_episodes(run: Run, ids: list[str]) -> str:
@@ -245,7 +244,7 @@ def describe_episodes(run: Run, ids: list[str]) -> str:
 
 def _describe(run: Run, id: str, entry: Entry) -> str:
     try:
-        return tell_trajectory(read_trajectory(*episode_events(run, entry)))
+        return tell_trajectory(read_episode(run, entry))
     except LookupError as error:
         raise LookupError(f"{id} has not been played yet") from error
 

@@ -34,100 +34,6 @@ RETRIES = 2
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
-def verification_tasks(run: Run, kind: str, knowledge: Knowledge) -> list[Task]:
-    """Return further tasks of a type on which procedures are verified, besides the building tasks.
-
-    Those of a found type are the tasks whose goals match it.
-    """
-    assert run.config.learning is not None
-    split, _, count = run.config.learning.verify.partition(":")
-    if not split:
-        return []
-    environment = run.config.environment
-    seeds = tuple(range(int(count))) if environment.takes_seeds(split, run.config.environment_options) else ()
-    if run.config.types == FOUND:
-        tasks = environment.select(Selection(split=split, seeds=seeds), run.config.environment_options)
-        typed = (with_found_type(knowledge, task.model_copy(update=run.config.task_overrides(task))) for task in tasks)
-        return [task for task in typed if task.type == kind][: int(count)]
-    selection = Selection(split=split, types=(kind,), limit=int(count), seeds=seeds)
-    return environment.select(selection, run.config.environment_options)
-
-
-def library_tasks(run: Run, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
-    """Return the solved tasks of a found type that the library's run played, without the given ``tasks``.
-
-    The list is empty if the environment does not have them here.
-    """
-    found, known = type_named(knowledge, kind), {task.id for task in tasks}
-    ids = [example.task_id for example in (found.examples if found else ()) if example.task_id not in known]
-    try:
-        solved = run.config.environment.select(Selection(ids=tuple(ids)), run.config.environment_options) if ids else []
-    except EnvsError as error:
-        LOG.warning("the procedure of %s is not verified on the library's tasks: %s", kind, error)
-        return []
-    return [with_found_type(knowledge, task) for task in solved]
-
-
-def environment_task(run: Run, task: Task) -> Task:
-    """Return a task with the environment's own type and params, which may differ from the found ones."""
-    if run.config.types != FOUND:
-        return task
-    entries = (entry.task for entry in run.entries() if entry.task.id == task.id)
-    return (
-        next(entries, None)
-        or run.config.environment.select(Selection(ids=(task.id,)), run.config.environment_options)[0]
-    )
-
-
-def _verify(
-    run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure, task: Task
-) -> tuple[Verification, Reading | None]:
-    """Verify a procedure on a task.
-
-    The task is played again if the environment breaks, or does not repeat the recorded part: neither says anything
-    about the procedure.
-    """
-    message = ""
-    for attempt in (scope, *(scope.child("again") for _ in range(RETRIES))):
-        try:
-            ending = _play(run, attempt, worker, procedure, task)
-        except JournalMismatch as mismatch:
-            message = str(mismatch)
-            continue
-        except EnvironmentBroken as broken:
-            worker.drop_environment()
-            message = str(broken)
-            continue
-        if ending.outcome is not Outcome.BROKEN:
-            episode = read_trajectory(attempt.path, run.store.events(attempt.path))
-            return verified(episode), read_after(episode)
-        message = ending.message
-    return Verification(task_id=task.id, solved=False, feedback=message), None
-
-
-def _play(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure, task: Task) -> Ending:
-    """Play a procedure on a task, or return the recorded ending."""
-    recorded: Any = scope.journal.get(scope.path, "outcome", 0)
-    if recorded is not None:
-        return Ending.model_validate(recorded)
-    settings = EpisodeSettings(actions=run.config.actions, limits=run.config.limits, seed=str(run.config.seed))
-    found = run.config.types == FOUND
-    episode = Episode(
-        environment_task(run, task),
-        worker.environment(),
-        worker.sandbox,
-        scope.journal,
-        settings=settings,
-        path=scope.path,
-        guard=worker.guard,
-        task_changes={"type": task.type, "params": task.params, "goal": task.goal} if found else {},
-    )
-    ending = play(episode, play_and_look if found else given_code, code_of(procedure))
-    if ending.outcome is Outcome.BROKEN:
-        worker.drop_environment()
-    return ending
-
-
 @dataclass(frozen=True)
 class ProcedureWriter:
     """Writes the procedures of a run with its models and a sandbox; model calls and trials are recorded in a scope."""
@@ -179,8 +85,8 @@ class ProcedureWriter:
     ) -> tuple[KnowledgeState, str]:
         config, kind = self.run.config, played[-1].task.type
         tasks = [episode.task for episode in played]
-        tasks += library_tasks(self.run, kind, state.knowledge, tasks)
-        verify = self._verifier([*tasks, *verification_tasks(self.run, kind, state.knowledge)])
+        tasks += self._library_tasks(kind, state.knowledge, tasks)
+        verify = self._verifier([*tasks, *self._verification_tasks(kind, state.knowledge)])
         from_type = from_plans(state.knowledge, played, config.environment, config.environment_options)
         if from_type is not None and (existing is None or existing.code != from_type.code):
             unsolved = [result for result in verify(from_type) if not result.solved]
@@ -206,7 +112,7 @@ class ProcedureWriter:
     def _publish(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:
         """Return the state with a new procedure; that of a found type gets a version and a post-condition."""
         knowledge = admit(state.knowledge, procedure)
-        if procedure is not None and self.run.config.types == FOUND:
+        if procedure is not None and self._finds_types:
             knowledge = with_readings(knowledge, procedure.type, self._readings)
             knowledge = publish(knowledge, state.knowledge, procedure.type, repaired=repaired)
         return state.model_copy(update={"knowledge": knowledge})
@@ -221,8 +127,91 @@ class ProcedureWriter:
         return verify
 
     def _verify(self, scope: Scope, procedure: Procedure, task: Task) -> Verification:
-        verification, self._readings[task.id] = _verify(self.run, scope, self.worker, procedure, task)
-        return verification
+        """Verify a procedure on a task.
+
+        The task is played again if the environment breaks, or does not repeat the recorded part: neither says anything
+        about the procedure.
+        """
+        message = ""
+        for attempt in (scope, *(scope.child("again") for _ in range(RETRIES))):
+            try:
+                ending = self._play(attempt, procedure, task)
+            except (JournalMismatch, EnvironmentBroken) as error:
+                self.worker.drop_environment()
+                message = str(error)
+                continue
+            if ending.outcome is not Outcome.BROKEN:
+                episode = read_trajectory(attempt.path, self.run.store.events(attempt.path))
+                self._readings[task.id] = read_after(episode)
+                return verified(episode)
+            self.worker.drop_environment()
+            message = ending.message
+        self._readings[task.id] = None
+        return Verification(task_id=task.id, solved=False, feedback=message)
+
+    def _play(self, scope: Scope, procedure: Procedure, task: Task) -> Ending:
+        """Play a procedure on a task, or return the recorded ending."""
+        recorded: Any = scope.journal.get(scope.path, "outcome", 0)
+        if recorded is not None:
+            return Ending.model_validate(recorded)
+        config = self.run.config
+        episode = Episode(
+            self._own_task(task),
+            self.worker.environment(),
+            self.worker.sandbox,
+            scope.journal,
+            settings=EpisodeSettings(actions=config.actions, limits=config.limits, seed=str(config.seed)),
+            path=scope.path,
+            guard=self.worker.guard,
+            task_changes=task.model_dump(include={"type", "params", "goal"}) if self._finds_types else {},
+        )
+        return play(episode, play_and_look if self._finds_types else given_code, code_of(procedure))
+
+    @property
+    def _finds_types(self) -> bool:
+        return self.run.config.types == FOUND
+
+    def _select(self, selection: Selection) -> list[Task]:
+        return self.run.config.environment.select(selection, self.run.config.environment_options)
+
+    def _own_task(self, task: Task) -> Task:
+        """Return a task with the environment's own type and params, which may differ from the found ones."""
+        if not self._finds_types:
+            return task
+        listed = (entry.task for entry in self.run.entries() if entry.task.id == task.id)
+        return next(listed, None) or self._select(Selection(ids=(task.id,)))[0]
+
+    def _verification_tasks(self, kind: str, knowledge: Knowledge) -> list[Task]:
+        """Return further tasks of a type on which procedures are verified, besides the building tasks.
+
+        Those of a found type are the tasks whose goals match it.
+        """
+        config = self.run.config
+        assert config.learning is not None
+        split, _, count = config.learning.verify.partition(":")
+        if not split:
+            return []
+        seeded = config.environment.takes_seeds(split, config.environment_options)
+        seeds = tuple(range(int(count))) if seeded else ()
+        if not self._finds_types:
+            return self._select(Selection(split=split, types=(kind,), limit=int(count), seeds=seeds))
+        tasks = self._select(Selection(split=split, seeds=seeds))
+        typed = (with_found_type(knowledge, task.model_copy(update=config.task_overrides(task))) for task in tasks)
+        return [task for task in typed if task.type == kind][: int(count)]
+
+    def _library_tasks(self, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
+        """Return the solved tasks of a found type that the library's run played, without the given ``tasks``.
+
+        The list is empty if the environment does not have them here.
+        """
+        found, known = type_named(knowledge, kind), {task.id for task in tasks}
+        ids = tuple(example.task_id for example in (found.examples if found else ()) if example.task_id not in known)
+        try:
+            solved = self._select(Selection(ids=ids)) if ids else []
+        except EnvsError as error:
+            LOG.warning("the procedure of %s is not verified on the library's tasks: %s", kind, error)
+            return []
+        return [with_found_type(knowledge, task) for task in solved]
 
 
 def _fitting_rules(state: KnowledgeState, kind: str) -> set[str]:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, JsonValue
 
 from planbook.config import Config
 from planbook.papers.published import ALL, PaperSetting, Publication, PublishedTable, papers_of
 from planbook.papers.settings import OurRun, PaperDifference, differences, our_run
-from planbook.results import Summary, overall
+from planbook.results.measures import overall
 from planbook.results.statistics import percent
+from planbook.results.summary import Summary
 
 REWARD = "reward"
 Figure = Callable[[OurRun], float | None]
@@ -45,13 +46,7 @@ COLUMNS: Mapping[str, Column] = {
 """Columns with figures of the whole run instead of shares of tasks: a score is from 0 to 100, a cost in US dollars."""
 
 
-class ComparedWithPapers(BaseModel):
-    """Base of the parts of ``--table --json``."""
-
-    model_config = ConfigDict(frozen=True)
-
-
-class OurRow(ComparedWithPapers):
+class OurRow(BaseModel):
     """Our figures, in percent of all selected tasks; ``spread`` is the standard deviation over the repeats.
 
     ``k_max`` is a mean by task type. ``learnt`` is true if the run knew more than its starting examples (``start``);
@@ -75,7 +70,7 @@ class OurRow(ComparedWithPapers):
     learnt: bool | None
 
 
-class ComparedTable(ComparedWithPapers):
+class ComparedTable(BaseModel):
     """A table, and our figures for those of its columns that the run played.
 
     ``spread`` has the standard deviations of means. The column ``all`` is over ``types`` task types (0 if unknown), of
@@ -92,7 +87,7 @@ class ComparedTable(ComparedWithPapers):
     alike: tuple[int, ...]
 
 
-class ComparedPaper(ComparedWithPapers):
+class ComparedPaper(BaseModel):
     """The tables of a paper that fit the run; ``names`` are its own names of task types."""
 
     paper: str
@@ -103,7 +98,7 @@ class ComparedPaper(ComparedWithPapers):
     tables: tuple[ComparedTable, ...]
 
 
-class PaperComparison(ComparedWithPapers):
+class PaperComparison(BaseModel):
     """The field ``table`` of ``--table --json``: our row, and the comparison with each paper."""
 
     ours: OurRow

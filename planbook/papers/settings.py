@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, JsonValue
 
 from planbook.config import SHIPPED_LIBRARY, Config, Learning, chosen_options
 from planbook.envs import load_environment
@@ -17,8 +17,10 @@ from planbook.knowledge import RETRIEVAL, learned_in, with_manual
 from planbook.manuals import read_knowledge, usual_starts
 from planbook.papers.published import PaperBuilding, PaperSetting, Publication, publications
 from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
-from planbook.results import Result, Summary, read_run
+from planbook.results.rows import Result
 from planbook.results.statistics import percent
+from planbook.results.summary import Summary
+from planbook.results.table import RunResults, read_folder, read_run
 from planbook.rules import Knowledge
 from planbook.runs import Run, is_run
 
@@ -192,9 +194,9 @@ def comparable_options(config: Config) -> dict[str, JsonValue]:
 
 def our_run(config: Config, summary: Summary, *, learning: bool) -> OurRun:
     """Read the run, and with ``learning`` the origin of its knowledge. Raises BadRun, BadKnowledge."""
-    with closing(Run.open(Path(summary.run))) as run:
-        models = models_asked(run) if method(config.planner).roles else ()
-        by_object = _by_object(read_run(run).episodes.values())
+    results = read_folder(Path(summary.run))
+    models = models_asked(results) if method(config.planner).roles else ()
+    by_object = _by_object(results.episodes.values())
     return OurRun(config, summary, models, by_object, _origin(config) if learning else None)
 
 
@@ -206,7 +208,7 @@ def _origin(config: Config) -> KnowledgeOrigin:
         return KnowledgeOrigin(None, (), _formulated([known]), learned)
     with closing(Run.open(library)) as built:
         groups = [with_manual(built, group, state) for group, state in learned_in(built, config.after).items()]
-        return KnowledgeOrigin(built.config, models_asked(built), _formulated(groups), config.after != 0)
+        return KnowledgeOrigin(built.config, models_asked(read_run(built)), _formulated(groups), config.after != 0)
 
 
 def _formulated(known: list[Knowledge]) -> bool:
@@ -220,14 +222,9 @@ def _by_object(rows: Iterable[Result]) -> dict[str, float]:
     return {name: share for name, pairs in counts.items() if (share := percent(pairs)) is not None}
 
 
-def models_asked(run: Run) -> tuple[str, ...]:
+def models_asked(run: RunResults) -> tuple[str, ...]:
     """Return the models that answered; if none was asked, those of the configuration."""
-    answered = [_name(event.body) for event in run.store.events(kind="ask")]
-    return tuple(dict.fromkeys(answered)) or tuple(dict.fromkeys(run.config.models.values()))
-
-
-def _name(body: Any) -> str:
-    return str(body["reply"]["model"] or body["model"])
+    return tuple(run.costs["answered"]) or tuple(dict.fromkeys(run.run.config.models.values()))
 
 
 WITHOUT_EFFECT = ("engine",)
@@ -239,8 +236,6 @@ COMPARED = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_o
 
 class PaperDifference(BaseModel):
     """A setting with our value and the paper's."""
-
-    model_config = ConfigDict(frozen=True)
 
     what: str
     ours: str

@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
-from rich.table import Table
 
-from planbook.console import right_aligned
 from planbook.papers.comparison import COLUMNS, ComparedPaper, ComparedTable, OurRow, PaperComparison
 from planbook.papers.published import ALL, PublishedRow
+from planbook.planner import Grid
 from planbook.wording import fixed
 
 OURS = "ours"
@@ -16,7 +15,7 @@ MAX_COLUMNS = 10
 PARTIAL = "(n/m): our figure is over n of the m task types of theirs; the others were not played."
 
 
-def paper_tables(comparison: PaperComparison) -> Iterator[Table | str]:
+def paper_tables(comparison: PaperComparison) -> Iterator[Grid | str]:
     """Yield a line on our run; then by paper, the tables for which it has figures, and all differences."""
     ours = comparison.ours
     yield f"Ours: {_describe_run(ours)}.\n"
@@ -60,28 +59,27 @@ def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> st
     return f"{paper.paper}, {table.kind} {table.table}: {table.title} ({table.unit}){model and f', with {model}'}"
 
 
-def _upright(paper: ComparedPaper, compared: ComparedTable, ours: OurRow) -> Iterator[Table | str]:
+def _upright(paper: ComparedPaper, compared: ComparedTable, ours: OurRow) -> Iterator[Grid | str]:
     """Yield the title, and a table with a row for each method, ours last, and columns for k_max if the paper has it."""
     yield _title(paper, compared)
     columns, rows = compared.table.columns, compared.table.rows
     k_max_types = tuple(dict.fromkeys(type for row in rows for type in row.k_max))
     heads = (*(paper.names.get(name, name) for name in columns), *(f"k_max {type}" for type in k_max_types))
-    table = right_aligned("method", (head.replace(" ", "\n") for head in heads))
+    cells = []
     for number, row in enumerate(rows):
         k_max = [fixed(row.k_max.get(type), 1) for type in k_max_types]
         like_ours = " (as ours)" if compared.otherwise and number in compared.alike else ""
         figures = (_figure(name, row.values, row.spread) for name in columns)
-        table.add_row(_method(row, rows) + like_ours, *figures, *k_max)
-    table.add_section()
+        cells.append((_method(row, rows) + like_ours, *figures, *k_max))
     k_max = [fixed(ours.k_max.get(type), 1) for type in k_max_types]
     options = (_option(name, value) for name, value in compared.otherwise.items())
     interval = f"n {ours.tasks * ours.repeats}, {ours.interval[0]:.1f} to {ours.interval[1]:.1f}"
     label = ", ".join((f"{OURS}: {ours.planner}", *options)) + f"\n{interval}"
-    table.add_row(label, *(_our_figure(name, compared) for name in columns), *k_max, style="bold")
-    yield table
+    cells.append((label, *(_our_figure(name, compared) for name in columns), *k_max))
+    yield Grid("", "method", [head.replace(" ", "\n") for head in heads], cells)
 
 
-def _transposed(paper: ComparedPaper, compared: ComparedTable) -> Iterator[Table | str]:
+def _transposed(paper: ComparedPaper, compared: ComparedTable) -> Iterator[Grid | str]:
     """Yield a title and a table with a column for each method; one for each model if methods have several."""
     rows = compared.table.rows
     several = len({row.method for row in rows}) < len(rows)
@@ -89,11 +87,11 @@ def _transposed(paper: ComparedPaper, compared: ComparedTable) -> Iterator[Table
     for model in dict.fromkeys(row.model if several else "" for row in rows):
         yield _title(paper, compared, model)
         shown = [row for row in rows if not several or row.model == model]
-        table = right_aligned("task", (_method(row, shown) for row in shown), long="whole")
-        table.add_column(OURS, justify="right", style="bold")
-        for name in names:
-            table.add_row(name, *(_figure(name, row.values, row.spread) for row in shown), _our_figure(name, compared))
-        yield table
+        cells = [
+            (name, *(_figure(name, row.values, row.spread) for row in shown), _our_figure(name, compared))
+            for name in names
+        ]
+        yield Grid("", "task", [*(_method(row, shown) for row in shown), OURS], cells)
 
 
 def _method(row: PublishedRow, rows: Sequence[PublishedRow]) -> str:

@@ -11,37 +11,21 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from planbook import errors
 from planbook.console import ERRORS, console
-from planbook.report.episodes import episode_document, row, visible
-from planbook.report.page import page_pieces, script, script_hash, view, write_page
-from planbook.report.sections import sections
-from planbook.results import RunResults, Summary, read_run
+from planbook.report.page import write_page
+from planbook.results.summary import Summary
+from planbook.results.table import RunResults, read_run
 from planbook.runs import Run
 from planbook.spending import prices_from
-
-__all__ = [
-    "episode_document",
-    "page_pieces",
-    "report_runs",
-    "row",
-    "script",
-    "script_hash",
-    "sections",
-    "view",
-    "visible",
-    "write_page",
-]
 
 FILE = "report.html"
 
 
 class Reported(BaseModel):
     """Output of ``report --json``."""
-
-    model_config = ConfigDict(frozen=True)
 
     report: str
     bytes: int

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from planbook.wording import PRICE_UNKNOWN, counted
+from planbook.wording import PRICE_UNKNOWN
 
 Part = str | dict[str, str]
 Line = str | Sequence[Part]
@@ -113,19 +113,6 @@ def dollars(money: float | None) -> str:
     return f"${money:,.2f}" if money >= 1 or not money else f"${money:.4f}"
 
 
-def duration(seconds: float) -> str:
-    """Return seconds, minutes or hours."""
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
-
-
 def moment(at: float | None) -> str:
     """Return a point in time, in UTC."""
     return DASH if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def counted_were(number: int, noun: str) -> str:
-    """Return a number with noun and verb: 1 task was, 2 tasks were."""
-    return f"{counted(number, noun)} {'was' if number == 1 else 'were'}"

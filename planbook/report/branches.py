@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from planbook.compare.reruns import accepted_actions
 from planbook.errors import BadRun
-from planbook.planner import Step, call_of
 from planbook.report import blocks
 from planbook.report.blocks import Block
-from planbook.runs import Fork, Run, branches_of, last_path, recorded_endings
+from planbook.runs import Fork, Run, branches_of, recorded_endings
 from planbook.wording import counted, outcome_of, score_of
 
-OBSERVATION_CHARS = 160
-"""Characters of an observation that are shown."""
+ACTION_CHARS = 200
+"""Characters of an action with its observation that are shown."""
 
 
 def branch_blocks(run: Run) -> Iterator[Block]:
@@ -49,13 +49,10 @@ def _side_by_side(original: Run, episode: int, branches: Sequence[tuple[Fork, Ru
 
 
 def _actions(run: Run, episode: int) -> list[str]:
-    """Return the accepted actions of an episode with their observations."""
-    entry = run.entries()[episode]
+    """Return the accepted actions of an episode that has ended, each with the beginning of its observation."""
     if episode not in recorded_endings(run):
         return []
-    steps = (Step.model_validate(row.body) for row in run.store.events(last_path(run, entry), "act"))
-    accepted = ((call_of(step.action), step.observation.text) for step in steps if step.observation.accepted)
-    return [f"{call} -> {text[:OBSERVATION_CHARS]}" for call, text in accepted]
+    return [line[:ACTION_CHARS] for line in accepted_actions(run, run.entries()[episode])]
 
 
 def _ending(run: Run, episode: int) -> str:

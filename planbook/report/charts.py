@@ -3,7 +3,7 @@
 A chart is drawn only if it shows something that the tables do not; a run that solved every task has none.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
@@ -11,20 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from planbook.config import Config, by_dotted_name, chosen_options
+from planbook.console import ALL
 from planbook.envs import EnvsError
-from planbook.knowledge import LEARNED, SPOILT, group_of
-from planbook.results import Result, RunResults, building_cost
-from planbook.wording import UNPLAYED, counted, in_words, outcome_of
+from planbook.results.table import KNOWN, RunResults
+from planbook.wording import counted
 
 Chart = dict[str, Any]
 Point = tuple[float, float]
-ALL = "all"
-KNOWN = ("rules", "skills", "reflections", "procedures")
 MAX_POINTS, MIN_EPISODES = 400, 3
 """Maximum points of a line; and minimum episodes of a curve."""
-HUES: Mapping[str, str] = {"direct_success": "good", "indirect_success": "mixed", **dict.fromkeys(UNPLAYED, "rule")}
-CAUSES = ("c5", "c4", "bad", "c1", "c3", "c6", "c0", "c7")
-"""Colours of outcomes, and of the causes of failures."""
 EPISODES = "episodes, in the order in which they ended"
 BY = {
     "after": ("building tasks", "building tasks"),
@@ -40,12 +35,15 @@ def charts(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
         return []
     return [
         *_success(runs, first),
-        *_endings(runs),
-        *curves(runs, first),
-        *token_curves(runs, first),
-        *learning_curves(runs),
-        *(building(runs[0]) if len(runs) == 1 else []),
+        *_solved_curves(runs, first),
+        *_token_curves(runs, first),
+        *_curves_over_settings(runs),
+        *(_knowledge(runs[0]) if len(runs) == 1 else []),
     ]
+
+
+def _lines(title: str, over: str, series: Sequence[Chart], form: str = "percent") -> Chart:
+    return {"kind": "lines", "title": title, "form": form, "over": over, "series": series}
 
 
 def _success(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
@@ -64,72 +62,34 @@ def _success(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
         tips = [f"{solved:,} of {tasks:,} solved" for solved, tasks in counts]
         series.append({"name": run.name, "hue": number, "values": values, "bounds": bounds, "tips": tips})
     title = "Solved, by task type, with 95 % intervals"
-    yield {"kind": "bars", "title": title, "form": "percent", "names": names, "series": series, "beside": True}
+    yield {"kind": "bars", "title": title, "form": "percent", "names": names, "series": series}
 
 
-def _endings(runs: Sequence[RunResults]) -> Iterator[Chart]:
-    """Yield the endings of all episodes, by task type, or by run."""
-    if len(runs) == 1:
-        episodes = list(runs[0].episodes.values())
-        types = sorted({episode.entry.task.type for episode in episodes})
-        groups = {name: [episode for episode in episodes if episode.entry.task.type == name] for name in types}
-    else:
-        groups = {run.name: list(run.episodes.values()) for run in runs}
-    counts = {name: Counter(map(_ending, episodes)) for name, episodes in groups.items()}
-    total = sum(counts.values(), Counter[str]())
-    endings = sorted(total, key=lambda ending: (list(HUES).index(ending) if ending in HUES else 2, -total[ending]))
-    if len(endings) > 1:
-        series = [
-            {
-                "name": in_words(ending),
-                "hue": HUES.get(ending) or CAUSES[number % len(CAUSES)],
-                "values": [count[ending] for count in counts.values()],
-            }
-            for number, ending in enumerate(endings)
-        ]
-        yield {
-            "kind": "bars",
-            "title": "How the episodes ended",
-            "form": "count",
-            "names": list(groups),
-            "series": series,
-            "broad": True,
-        }
-
-
-def _ending(episode: Result) -> str:
-    """Return the outcome if solved, else the cause."""
-    ending = episode.ending
-    return ending.outcome.value if ending.outcome.solved else ending.cause or ending.outcome.value
-
-
-def curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]:
+def _solved_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
     """Yield success over the episodes in the order in which they ended."""
     series = [
-        {"name": run.name, "hue": number, "points": thin_out(list(enumerate(_solved_so_far(run), 1)))}
+        {"name": run.name, "hue": number, "points": thin_out(list(_solved_so_far(run)))}
         for number, run in enumerate(runs, first)
         if len(run.order) >= MIN_EPISODES
     ]
     if any(0 < run.summary().solved < len(run.order) for run in runs) and series:
-        title = "Share of episodes solved so far"
-        yield {"kind": "lines", "title": title, "form": "percent", "over": EPISODES, "series": series}
+        yield _lines("Share of episodes solved so far", EPISODES, series)
 
 
-def _solved_so_far(run: RunResults) -> list[float]:
-    solved = accumulate(run.episodes[index].solved for index in run.order)
-    return [round(count / number, 6) for number, count in enumerate(solved, 1)]
+def _solved_so_far(run: RunResults) -> Iterator[Point]:
+    for number, solved in enumerate(accumulate(run.episodes[index].solved for index in run.order), 1):
+        yield number, round(solved / number, 6)
 
 
-def token_curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]:
+def _token_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
     """Yield the tokens per solved task over the episodes, learning included, if something was learned."""
     costs = [(number, run, paying) for number, run in enumerate(runs, first) if (paying := run.paying())]
     if not any(paying.has_learned for _, _, paying in costs):
         return
     lines = ((run.name, number, list(_tokens_so_far(run, paying.learning_tokens))) for number, run, paying in costs)
     series = [{"name": name, "hue": hue, "points": thin_out(points)} for name, hue, points in lines if points]
-    title = "Tokens per solved task so far, with learning"
     if series:
-        yield {"kind": "lines", "title": title, "form": "count", "over": EPISODES, "series": series}
+        yield _lines("Tokens per solved task so far, with learning", EPISODES, series, "count")
 
 
 def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
@@ -137,13 +97,13 @@ def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
 
     Tokens that earlier runs spent on learning count from the beginning, those of a building run as it spends them.
     """
-    tokens, solved = learning, 0
     if run.builds:
-        for reached in building_cost(run.run, run.price).after:
-            solved = sum(row.solved for row in run.episodes.values() if row.index < reached.tasks)
+        for step in run.steps:
+            solved = sum(row.solved for row in run.episodes.values() if row.index < step.tasks)
             if solved:
-                yield reached.tasks, round((learning - run.outside_cost.tokens + reached.tokens) / solved, 1)
+                yield step.tasks, round((learning - run.outside_cost.tokens + step.tokens) / solved, 1)
         return
+    tokens, solved = learning, 0
     for number, index in enumerate(run.order, 1):
         row = run.episodes[index]
         tokens, solved = tokens + row.cost.tokens, solved + row.solved
@@ -157,7 +117,7 @@ def thin_out(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
     return [*points[:-1:step], points[-1]]
 
 
-def learning_curves(runs: Sequence[RunResults]) -> Iterator[Chart]:
+def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:
     """Yield success over a numeric setting, for runs that differ in nothing else."""
     for setting, (name, over) in BY.items():
         groups = defaultdict[tuple[tuple[str, str], ...], dict[int, RunResults]](dict)
@@ -168,8 +128,7 @@ def learning_curves(runs: Sequence[RunResults]) -> Iterator[Chart]:
                 groups[tuple(values.items())][int(number)] = run
         series = [_curve(group, setting) for group in groups.values() if len(group) > 1]
         if series:
-            title = f"Success by {name}"
-            yield {"kind": "lines", "title": title, "form": "percent", "over": over, "series": series}
+            yield _lines(f"Success by {name}", over, series)
 
 
 def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
@@ -192,41 +151,14 @@ def with_options(config: Config) -> dict[str, Any]:
     return settings
 
 
-def building(run: RunResults) -> list[Chart]:
-    """Return a building run's error steps and knowledge, episode by episode; nothing for other runs."""
-    steps = list(_learning(run))
-    if not steps:
-        return []
-    episodes = [run.episodes[index] for index, _ in steps]
-    marks = []
-    for name, solved, hue in (("solved", True, "good"), ("not solved", False, "bad")):
-        own = [episode for episode in episodes if episode.ending.outcome.solved is solved]
-        tips = [f"{episode.entry.task.id}, {outcome_of(episode.ending)}" for episode in own]
-        points = [(episode.index, episode.ending.error_steps) for episode in own]
-        if own:
-            marks.append({"name": name, "hue": hue, "points": points, "tips": tips})
-    total = f"{sum(episode.ending.outcome.solved for episode in episodes):,} of {len(episodes):,} solved"
-    known = [
-        {"name": name, "hue": hue, "points": [(index, counts[hue]) for index, counts in steps]}
+def _knowledge(run: RunResults) -> Iterator[Chart]:
+    """Yield what a building run knew after each episode."""
+    if not run.steps:
+        return
+    series = [
+        {"name": name, "hue": hue, "points": [(step.tasks - 1, getattr(step, name)) for step in run.steps]}
         for hue, name in enumerate(KNOWN)
-        if any(counts[hue] for _, counts in steps)
+        if any(getattr(step, name) for step in run.steps)
     ]
-    last = counted(steps[-1][1][0], "rule")
-    common = {"form": "count", "over": "number of the episode"}
-    errors = {"kind": "marks", "title": "Building: error steps, episode by episode", "series": marks, "last": total}
-    title = "Building: what was known after each episode"
-    knowledge = {"kind": "lines", "title": title, "series": known, "last": last, "steps": True, **common}
-    return [errors | common, knowledge] if any(episode.ending.error_steps for episode in episodes) else [knowledge]
-
-
-def _learning(run: RunResults) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield the episodes that were learned from, in order, with the counts of ``KNOWN`` after each."""
-    learning, known = run.run.config.learning, dict[str, tuple[int, ...]]()
-    for event in run.outside if learning is not None else ():
-        body: Any = event.body
-        match = LEARNED.fullmatch(event.scope)
-        if event.kind == "learnt" and match and SPOILT not in body and learning:
-            index = int(match[1])
-            counts = tuple(len(body["knowledge"][name]) for name in KNOWN)
-            known[group_of(learning, run.episodes[index].entry.task.type)] = counts
-            yield index, tuple(map(sum, zip(*known.values(), strict=True)))
+    chart = _lines("Building: what was known after each episode", "number of the episode", series, "count")
+    yield {**chart, "last": counted(run.steps[-1].rules, "rule"), "steps": True}

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from planbook.report import blocks
 from planbook.report.episodes import Packing, row, visible
 from planbook.report.sections import sections, side_by_side
-from planbook.results import RunResults
+from planbook.results.table import RunResults
 from planbook.wording import in_words
 from planbook.writing import whole
 

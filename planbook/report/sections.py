@@ -5,21 +5,21 @@ Several runs also have a section that compares them.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from planbook.compare import compare_all, comparison_parts, group_parts, group_rows
+from planbook.compare.groups import group_rows
+from planbook.compare.pairs import compare_all
+from planbook.compare.tables import comparison_parts, group_parts
 from planbook.console import ALL
 from planbook.errors import BadArgument
 from planbook.planner import Grid, Outcome
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, bold, dollars, duration, moment, share, within
+from planbook.report.blocks import Block, Line, bold, dollars, moment, share, within
 from planbook.report.branches import branch_blocks
 from planbook.report.charts import charts, with_options
-from planbook.report.learned import final_states, learned_blocks, learned_in_short
+from planbook.report.learned import final_states, learned_blocks
 from planbook.report.trust import cost_blocks, money_per_solved, settings, trust_blocks
-from planbook.results import RunResults, matches_table, measure_lines, milestone_parts, results_table
-from planbook.wording import counted, in_words
-
-LONG = 300
-"""Characters above which a setting is shown separately."""
+from planbook.results.table import RunResults
+from planbook.results.telling import figure_parts, results_table
+from planbook.wording import clock, counted, in_words
 
 
 def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = False) -> list[Block]:
@@ -35,17 +35,9 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
         parts.append(blocks.section("Branches", "branches", branches, static=True))
     if states := final_states(run):
         parts.append(blocks.section("What was learned", "learned", learned_blocks(run, anchor, states)))
-    for name, figures in summary.methods.items():
-        parts.append(blocks.section(f"Figures of the method: {name}", name, part_blocks(figures.tell())))
-    if summary.matches is not None:
-        parts.append(blocks.section("Goals and found types", "matches", part_blocks([matches_table(summary.matches)])))
-    if summary.measures:
-        lines = measure_lines(summary.measures)
-        parts.append(blocks.section("What the environment measures", "measures", part_blocks(lines)))
-    if summary.milestones:
-        milestones = milestone_parts(summary.milestones, summary.unlock_score)
-        parts.append(blocks.section("Milestones", "milestones", part_blocks(milestones)))
-    parts.append(blocks.section("Cost", "cost", cost_blocks(run, summary.solved)))
+    if figures := list(part_blocks(figure_parts(summary))):
+        parts.append(blocks.section("Figures", "figures", figures))
+    parts.append(blocks.section("Cost", "cost", cost_blocks(run)))
     parts.append(blocks.section("What the figures count", "trust", trust_blocks(ended, anchor)))
     parts.append(blocks.section("Settings", "asked-for", settings_blocks(run)))
     for section in parts:
@@ -54,7 +46,7 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
 
 
 def facts(ended: RunResults, run: RunResults) -> Block:
-    """Return the key figures: result, knowledge, cost."""
+    """Return the key figures: result and cost."""
     summary, cost = ended.summary(), run.cost
     unfinished = sum(episode.outcome is Outcome.NOT_RUN for episode in ended.counted)
     note = f"{share(summary.solved, summary.tasks)} ({within(*summary.intervals[ALL])})" if summary.tasks else ""
@@ -66,11 +58,8 @@ def facts(ended: RunResults, run: RunResults) -> Block:
     rows: list[tuple[str, Line, Line]] = [
         ("Result", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], note)
     ]
-    if states := final_states(run):
-        known, changes = learned_in_short(states)
-        rows.append(("Learned", [bold(known)], changes))
     price = money_per_solved(cost, summary.solved)
-    spent = [counted(cost.actions, "action"), counted(cost.tokens, "token"), duration(run.seconds)]
+    spent = [counted(cost.actions, "action"), counted(cost.tokens, "token"), clock(run.seconds)]
     detail = ", ".join(spent) + (f"; {price} for each solved task" if price else "")
     calls = [*([dollars(cost.money)] if cost.money else []), counted(cost.calls, "model call")]
     return blocks.facts([*rows, ("Cost", [bold(", ".join(calls))], detail)])
@@ -107,13 +96,8 @@ def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
 
 def settings_blocks(run: RunResults) -> Iterator[Block]:
     """Yield the settings of a run, with the options that follow from its environment."""
-    rows = list(settings(with_options(run.run.config)))
-    long = {name: value for name, value in rows if "\n" in value or len(value) > LONG}
-    limits = [(name, value) for name, value in rows if name.startswith("limits.")]
     times = [("begun", run.run.begun), ("events", f"{moment(run.first)} to {moment(run.last)}")]
-    yield blocks.pairs([*times, *(pair for pair in rows if pair not in limits and pair[0] not in long)])
-    yield from (blocks.more(name, [blocks.pre(value)]) for name, value in long.items())
-    yield blocks.more("Limits of one plan", [blocks.pairs(limits)])
+    yield blocks.pairs([*times, *settings(with_options(run.run.config))])
 
 
 def side_by_side(runs: Sequence[RunResults]) -> Iterator[Block]:

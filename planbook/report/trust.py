@@ -1,16 +1,17 @@
 """The facts behind the figures: costs, counts, claims, and the inputs of the run."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from planbook.config import by_dotted_name
 from planbook.planner import Outcome, Spent
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, dollars, duration, link, links, marked, moment
-from planbook.results import UNSAFE, RunResults, claim_lines, failure_lines, paying_line
-from planbook.runs import Imported, RunFile
-from planbook.wording import counted, in_words, listed
+from planbook.report.blocks import Block, Line, dollars, links, marked, moment
+from planbook.results.table import RunResults
+from planbook.results.telling import UNSAFE, failure_lines, paying_line, spending_lines
+from planbook.runs import RunFile
+from planbook.wording import clock, counted, in_words, listed
 
 MEANINGS: Mapping[Outcome, str] = {
     Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",
@@ -22,11 +23,11 @@ MEANINGS: Mapping[Outcome, str] = {
 }
 """The meanings of outcomes."""
 MAX_LISTED = 200
-"""Maximum number of false claims, tracebacks and task seeds that are listed."""
+"""Maximum number of false claims and task seeds that are listed."""
 
 
 def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Yield the counts of outcomes, the claims, and the inputs of the run."""
+    """Yield the counts of outcomes, the false claims, and the inputs of the run."""
     summary = run.summary()
     counts = Counter(episode.outcome for episode in run.counted)
     rows: list[Sequence[Line]] = [
@@ -37,43 +38,19 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
         ["outcome", "episodes", "meaning"], [*rows, ["all", f"{summary.tasks:,}", ""]], "meanings", total=True
     )
     yield from map(blocks.paragraph, failure_lines(summary))
-    yield from _tracebacks(run, anchor)
     if run.run.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
-    yield blocks.heading("Claims against the environment's verdict")
-    yield from _claims(run, anchor)
+    if false := [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
+        yield blocks.paragraph(["Claims that are false: ", *links(false, MAX_LISTED)], "false-claims")
     yield blocks.heading("What the run was made of")
     yield from _inputs(run)
-
-
-def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Yield the tracebacks of broken episodes, each with a link to its episode."""
-    for row in [episode for episode in run.counted if episode.outcome is Outcome.BROKEN][:MAX_LISTED]:
-        first, _, trace = (row.ending.message if row.ending else "").partition("\n")
-        if trace:
-            line = [link(row.entry.task.id, f"{anchor}-{row.index}"), f": {first}"]
-            yield blocks.more(line, [blocks.pre(trace)])
-
-
-def _claims(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Compare claims about whole tasks with the environment's verdicts."""
-    claims = run.summary().claims
-    if claims is None:
-        yield blocks.paragraph("Nothing was claimed of any whole task.")
-        return
-    yield from map(blocks.paragraph, claim_lines(claims))
-    false = [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]
-    if false:
-        yield blocks.paragraph(["Claims that are false: ", *links(false, MAX_LISTED)], "false-claims")
 
 
 def _inputs(run: RunResults) -> Iterator[Block]:
     """Yield run.json without the settings, and the changes that were recorded when the run was resumed."""
     file = RunFile.read(run.run.folder)
-    begun = "Imported" if file.imported else "Begun"
-    yield blocks.paragraph(f"{begun} by planbook {file.versions.get('planbook', 'of an unknown version')}.")
-    if file.imported:
-        yield from _imported(file.imported)
+    by = f"by planbook {file.versions.get('planbook', 'of an unknown version')}"
+    yield blocks.paragraph(f"Imported {by}: these episodes were not played here." if file.imported else f"Begun {by}.")
     for event in run.outside:
         body: Any = event.body
         if event.kind == "sitting" and body.get("changed"):
@@ -81,19 +58,11 @@ def _inputs(run: RunResults) -> Iterator[Block]:
             yield blocks.paragraph(f"Resumed on {moment(event.at)}, with changes: {changed}.", "changed")
     seeds = sorted({episode.entry.task.seed for episode in run.counted if episode.entry.task.seed is not None})
     facts = file.model_dump(mode="json", exclude={"config", "imported"})
+    if file.imported:
+        facts["files"] = {each.name: f"{each.episodes} episodes, SHA-256 {each.sha256}" for each in file.imported.files}
+        facts["played by"] = {f"run {number}": origin.facts for number, origin in enumerate(file.imported.origins, 1)}
     more = {"environment": run.versions, "seeds of tasks": listed(map(str, seeds), MAX_LISTED)}
     yield blocks.more("Versions, checksums and seeds", [blocks.pairs(settings(facts | more))])
-
-
-def _imported(imported: Imported) -> Iterator[Block]:
-    files = counted(len(imported.files), "file")
-    yield blocks.paragraph(f"These episodes were not played here. They come from {files}:")
-    yield blocks.bullets(
-        f"{file.name}, {counted(file.episodes, 'episode')}, SHA-256 {file.sha256}" for file in imported.files
-    )
-    for origin in imported.origins:
-        line = f"The run that {blocks.counted_were(origin.episodes, 'episode')} exported from, as the file has it"
-        yield blocks.more(line, [blocks.pairs(settings(origin.facts))])
 
 
 def settings(value: Any) -> Iterator[tuple[str, str]]:
@@ -108,31 +77,18 @@ Costs = Mapping[str, Spent]
 
 def costs(run: RunResults) -> Mapping[str, Costs]:
     """Return the costs inside and outside the episodes: by role, by model and by prompt."""
-    models = ((f"{who.model}{_served(who.model, who.served)}", spent) for who, spent in run.speakers.items())
-    return {
-        "role": _sum_up((who.role, spent) for who, spent in run.speakers.items()),
-        "model": _sum_up(models),
-        "prompt": _sum_up(run.prompts.items()),
-    }
+    return {kind: dict(sorted(run.costs[kind].items(), key=_most_tokens_first)) for kind in ("role", "model", "prompt")}
 
 
-def _served(model: str, served: str) -> str:
-    return "" if served in ("", model) else f", served as {served}"
+def _most_tokens_first(pair: tuple[str, Spent]) -> tuple[int, str]:
+    return -pair[1].tokens, pair[0]
 
 
-def _sum_up(costs: Iterable[tuple[str, Spent]]) -> Costs:
-    totals: dict[str, Spent] = {}
-    for name, cost in costs:
-        totals[name] = totals.get(name, Spent()) + cost
-    return dict(sorted(totals.items(), key=lambda pair: (-pair[1].tokens, pair[0])))
-
-
-def cost_blocks(run: RunResults, solved: int) -> Iterator[Block]:
-    """Yield a sentence and tables of the costs of a run."""
+def cost_blocks(run: RunResults) -> Iterator[Block]:
+    """Yield sentences and tables of the costs of a run."""
     by_kind, spent, outside = costs(run), run.cost, run.outside_cost
-    yield blocks.paragraph(_cost_sentence(run, solved))
-    yield from map(blocks.paragraph, paying_line(run.paying()))
-    if not run.speakers:
+    yield from map(blocks.paragraph, (*spending_lines(run.summary()), *paying_line(run.paying())))
+    if not by_kind["role"]:
         return
     yield _cost_table("role", {**by_kind["role"], "all": spent})
     yield blocks.more("By model, and by prompt", [_cost_table(kind, by_kind[kind]) for kind in ("model", "prompt")])
@@ -150,21 +106,6 @@ def money_per_solved(spent: Spent, solved: int) -> str:
     return dollars(spent.money / solved) if spent.money and solved else ""
 
 
-def _cost_sentence(run: RunResults, solved: int) -> str:
-    spent = run.cost
-    text = f"{counted(spent.actions, 'action')} and {counted(spent.calls, 'model call')}"
-    text += f", {spent.replayed:,} of them replayed from a recording" if spent.replayed else ""
-    text += f" ({spent.reworded:,} to a prompt whose wording has changed since)" if spent.reworded else ""
-    text += f"; {duration(run.seconds)} from the first event to the last, pauses included."
-    if spent.calls:
-        text += f" {counted(spent.tokens, 'token')}, {dollars(spent.money)}"
-        if solved:
-            text += f": {spent.calls / solved:.1f} calls and {spent.tokens / solved:,.0f} tokens for each solved task"
-        text += "."
-    shortened = f" {blocks.counted_were(spent.shortened, 'prompt')} cut to fit the context." if spent.shortened else ""
-    return text + shortened
-
-
 def _cost_table(by: str, rows: Costs) -> Block:
     lines = [[name, *_cells(spent)] for name, spent in rows.items()]
     return blocks.table([f"by {by}", *HEAD], lines, f"costs by-{by}", total="all" in rows)
@@ -174,4 +115,4 @@ def _cells(spent: Spent) -> list[str]:
     counts = (spent.calls, spent.replayed, spent.prompt, spent.cached, spent.completion)
     cells = [f"{count:,}" for count in counts]
     cells[-1] += " (estimated)" if spent.estimated else ""
-    return [*cells, dollars(spent.money), duration(spent.waited)]
+    return [*cells, dollars(spent.money), clock(spent.waited)]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 ClaimKind = Literal["solved", "not solved", "nothing"]
 NO_CLAIM: ClaimKind = "nothing"
@@ -22,8 +22,6 @@ class TaskClaim(BaseModel):
 
     ``played`` is False for an episode that was broken or not played: its verdict says nothing about the claim.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     task: str
     repeat: int

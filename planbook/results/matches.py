@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from planbook.planner import Grid, Match
 from planbook.results.rows import Result
@@ -14,8 +14,6 @@ from planbook.wording import counted
 
 class Share(BaseModel):
     """A count of tasks out of ``of``, and the 95 % interval of the share, in percent."""
-
-    model_config = ConfigDict(frozen=True)
 
     count: int
     of: int
@@ -33,8 +31,6 @@ class MatchCounts(BaseModel):
     are wrong, or the procedure fails. ``wrong_type`` counts the wrong ones whose own type differs from that of most
     tasks of their found type; None if the tasks have no types of their own.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     matched: Share
     abstained: Share

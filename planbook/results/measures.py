@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import exp, log1p
 from statistics import fmean, stdev
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from planbook.config import Config
 from planbook.envs import EnvsError
@@ -26,8 +26,6 @@ def format_number(number: float, digits: int = 4) -> str:
 
 class Measure(BaseModel):
     """A figure over the episodes that were played; ``sd`` is None for a single episode."""
-
-    model_config = ConfigDict(frozen=True)
 
     mean: float
     sd: float | None

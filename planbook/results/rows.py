@@ -40,8 +40,6 @@ class Result:
     """One episode of a run."""
 
     entry: Entry
-    run: str = ""
-    """The name of the run."""
     env: str = ""
     """The environment, if it is a user's file; otherwise the task names it."""
     copied: bool = False

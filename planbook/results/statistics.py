@@ -48,6 +48,11 @@ def percent(counts: Iterable[tuple[int, int]]) -> float | None:
     return round(100 * sum(solved for solved, _ in listed) / tasks, 1) if tasks else None
 
 
+def per_solved(amount: float | None, solved: int) -> float | None:
+    """Return an amount for each solved task; None if the amount is unknown, or if nothing was solved."""
+    return round(amount / solved, 6) if solved and amount is not None else None
+
+
 def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tuple[float, float]:
     """Return the interval of the difference of two paired shares (Bonett and Price, 2012); (-1, 1) without cases.
 

@@ -14,7 +14,6 @@ from planbook.results.matches import MatchCounts, count_matches
 from planbook.results.measures import ALL, Measure, measures, milestones, unlocked
 from planbook.results.rows import Result
 from planbook.results.statistics import wilson_over
-from planbook.wording import TYPE_SOLVED
 
 NONE: Mapping[str, int] = {}
 ALWAYS = ("subtasks", "graph", "goals", "search")
@@ -119,7 +118,7 @@ def summarise(
     solved task.
     """
     figures = figures_of() if figures is None else figures
-    counted = [row for row in rows if row.ending.cause != TYPE_SOLVED]
+    counted = [row for row in rows if not row.is_skipped]
     types = sorted({row.type for row in rows})
     of_type = {kind: [row for row in counted if row.type == kind] for kind in types}
     reached = milestones(counted, known)

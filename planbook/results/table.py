@@ -3,7 +3,7 @@
 Every event is read once, in one query, so a run that is still played is seen at one moment.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,23 +11,35 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from planbook.config import FOUND, LEARNED_LIBRARY, SHIPPED_LIBRARY, Config
+from planbook.errors import BadArgument, BadRun
+from planbook.knowledge import LEARNED, SPOILT, group_of, learned_in
 from planbook.planner import Outcome, Spent, bulky_fields, cost_of, figures_of
-from planbook.results.learning_cost import Paying, learning_behind
+from planbook.results.learning_cost import BuildingCost, Paying, Reached, reached_after
 from planbook.results.measures import known_milestones
 from planbook.results.rows import NOTHING, Result
 from planbook.results.summary import Summary, summarise
-from planbook.runs import Run, index_of, set_aside
+from planbook.runs import Run, index_of, is_run, set_aside
 from planbook.spending import Price, prices_from
 from planbook.store import Event
 
+FORMULATING = "formulate/"
+KNOWN = ("rules", "skills", "reflections", "procedures")
 
-@dataclass(frozen=True)
-class Speaker:
-    """A role and its model; ``served`` is the name of the model that the server reported."""
 
-    role: str
-    model: str
-    served: str
+def _model(body: Any) -> str:
+    """Return the model that was asked, with the name that its server reported if that differs."""
+    model, served = body["model"], body["reply"]["model"]
+    return str(model) if served in ("", model) else f"{model}, served as {served}"
+
+
+CALL_FACTS: Mapping[str, Callable[[Any], str]] = {
+    "role": lambda body: str(body["role"]),
+    "model": _model,
+    "prompt": lambda body: str(body["template"]),
+    "answered": lambda body: str(body["reply"]["model"] or body["model"]),
+}
+"""What is known of a model call, by which spending is added up."""
 
 
 @dataclass
@@ -44,9 +56,12 @@ class RunResults:
     outside: list[Event] = field(default_factory=list)
     """Events outside every episode."""
     outside_cost: Spent = NOTHING
-    speakers: dict[Speaker, Spent] = field(default_factory=dict)
-    prompts: dict[str, Spent] = field(default_factory=dict)
-    """Spending by prompt: the name of a template, or of a node of a graph."""
+    formulating: Spent = NOTHING
+    """The part of ``outside_cost`` that was spent on manuals."""
+    steps: list[Reached] = field(default_factory=list)
+    """The knowledge of a building run and its cost after each task."""
+    costs: dict[str, dict[str, Spent]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
+    """Spending by role, by model, by prompt (a template, or a node of a graph), and by the model that answered."""
     versions: dict[str, str] = field(default_factory=dict)
     """Versions that the environment reported."""
     set_aside: frozenset[str] = frozenset()
@@ -54,6 +69,9 @@ class RunResults:
     first: float | None = None
     last: float | None = None
     """Times of the first and the last event that was played, in seconds since 1970."""
+    _built: Spent = NOTHING
+    _known: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Counts of what is known, by group of tasks."""
     _invocations: int = 0
     _strays: set[int] = field(default_factory=set)
     """Numbers of ended episodes that the run does not list."""
@@ -64,7 +82,7 @@ class RunResults:
         """Return the table before any event is read; the default prices are those that ship."""
         env = run.config.env if run.config.env.partition(":")[0].endswith(".py") else ""
         copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
-        rows = (Result(entry, name, env, copied, bulky) for entry in run.entries())
+        rows = (Result(entry, env, copied, bulky) for entry in run.entries())
         return cls(run, name, price or prices_from(None), {row.index: row for row in rows}, set_aside=set_aside(run))
 
     def take(self, event: Event) -> None:
@@ -81,18 +99,40 @@ class RunResults:
             if row.take(event, cost, self._invocations, self.set_aside):
                 self.order.append(row.index)
         else:
-            if event.kind == "outcome" and index_of(event.scope) >= 0:
-                self._strays.add(index_of(event.scope))
-            self.outside.append(event)
-            self.outside_cost += (cost if own else None) or NOTHING
-        if own and event.kind == "ask":
-            self._add_call(event.body, cost or NOTHING)
+            self._take_outside(event, (cost if own else None) or NOTHING)
+        if own and cost:
+            self._add_cost(event, cost)
+
+    def _take_outside(self, event: Event, cost: Spent) -> None:
+        if event.kind == "outcome" and index_of(event.scope) >= 0:
+            self._strays.add(index_of(event.scope))
+        match = LEARNED.fullmatch(event.scope)
+        if match and self.builds and event.kind == "learnt" and SPOILT not in event.body:
+            self._add_step(int(match[1]), event.body)
+        self.outside.append(event)
+        self.outside_cost += cost
+
+    def _add_cost(self, event: Event, cost: Spent) -> None:
+        if event.scope.startswith(FORMULATING):
+            self.formulating += cost
+        else:
+            self._built += cost
+        if event.kind == "ask":
+            self._add_call(event.body, cost)
+
+    def _add_step(self, index: int, body: Any) -> None:
+        """Note what a building run knows after learning from an episode."""
+        assert self.run.config.learning is not None
+        group = group_of(self.run.config.learning, self.episodes[index].entry.task.type)
+        self._known[group] = {name: len(body["knowledge"][name]) for name in KNOWN}
+        counts = {name: sum(known[name] for known in self._known.values()) for name in KNOWN}
+        spent = {name: getattr(self._built, name) for name in ("calls", "tokens", "actions", "money")}
+        self.steps.append(Reached(tasks=index + 1, **spent, **counts))
 
     def _add_call(self, body: Any, cost: Spent) -> None:
-        speaker = Speaker(body["role"], body["model"], body["reply"]["model"])
-        prompt = str(body["template"])
-        self.speakers[speaker] = self.speakers.get(speaker, NOTHING) + cost
-        self.prompts[prompt] = self.prompts.get(prompt, NOTHING) + cost
+        for kind, name in CALL_FACTS.items():
+            totals = self.costs[kind]
+            totals[name(body)] = totals.get(name(body), NOTHING) + cost
 
     @property
     def counted(self) -> list[Result]:
@@ -139,6 +179,24 @@ class RunResults:
     def cost(self) -> Spent:
         """All spending of the run itself."""
         return sum((row.cost for row in self.episodes.values()), self.outside_cost)
+
+    def building_cost(self) -> BuildingCost:
+        """Return the cost at each step of a building run. Raises BadArgument for any other run."""
+        run = self.run
+        if not self.builds:
+            raise BadArgument(
+                f"{run.folder} is not a building run; only runs of `planbook build` have a cost of building"
+            )
+        types = len({row.entry.task.type for row in self.episodes.values()})
+        if run.config.types == FOUND:
+            types = sum(len(state.knowledge.found) for state in learned_in(run).values())
+        return BuildingCost(
+            after=tuple(self.steps),
+            task_types=types,
+            formulating_calls=self.formulating.calls,
+            formulating_tokens=self.formulating.tokens,
+            run=str(run.folder),
+        )
 
     @cached_property
     def learning_behind(self) -> Spent | None:
@@ -192,3 +250,27 @@ def read_folder(folder: Path, price: Price | None = None) -> RunResults:
         results = read_run(run, str(folder), price)
     results.outside.clear()
     return results
+
+
+def learning_behind(config: Config, price: Price | None = None) -> Spent | None:
+    """Return the cost of learning the knowledge that a run plays with; None if it is not known here.
+
+    It is known of runs of `planbook build`, including the runs that they built on, but not of other folders. The manual
+    counts if the run uses everything that was learned.
+    """
+    if config.library == SHIPPED_LIBRARY:
+        return NOTHING
+    if config.library == LEARNED_LIBRARY or not is_run(config.library_folder):
+        return None
+    try:
+        with closing(Run.open(config.library_folder)) as run:
+            built = read_run(run, price=price)
+            cost, before = built.building_cost(), built.learning_behind
+    except (BadArgument, BadRun):
+        return None
+    if before is None:
+        return None
+    uses_all = config.after is None
+    at = cost.after[-1] if uses_all and cost.after else reached_after(cost, config.after or 0)
+    manual = built.formulating if uses_all else NOTHING
+    return before + Spent(calls=at.calls, prompt=at.tokens) + manual

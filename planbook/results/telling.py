@@ -73,19 +73,13 @@ def measure_lines(measured: MeasuresByType) -> Iterable[str]:
 
 
 def milestone_parts(reached: MilestoneCounts, score: float | None) -> Iterator[Grid | str]:
-    """Yield a line of milestones for each task type; if all milestones are known, a table and the score.
-
-    Types in which every episode reached all milestones share a line.
-    """
-    complete = [kind for kind, counts in reached.items() if all(count == of for count, of in counts.values())]
+    """Yield a line of milestones for each task type; if all milestones are known, a table and the score."""
     names = {name for counts in reached.values() for name in counts}
-    if len(complete) > 1:
-        yield f"All milestones reached, every time, in {', '.join(complete)}."
     for kind, counts in reached.items():
         if score is not None and kind not in names:
             shares = [(name, f"{count:,} / {of:,}", f"{count / of:.1%}") for name, (count, of) in counts.items()]
             yield Grid(f"Reached in {kind}", "milestone", ("episodes", "%"), shares)
-        elif len(complete) < 2 or kind not in complete:
+        else:
             yield f"Reached in {kind}: {', '.join(f'{name} {count}/{of}' for name, (count, of) in counts.items())}."
     if score is not None:
         yield f"Unlock score, over all of them: {score:.2f} %."

@@ -20,7 +20,7 @@ from planbook import errors
 from planbook.console import ERRORS, print_json, table_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spent
 from planbook.replay import IN_WORDS, describe
-from planbook.results import Summary, results_table
+from planbook.results.summary import Summary
 from planbook.runs import Entry, Run
 from planbook.wording import PRICE_UNKNOWN, clock, counted, harmless, in_words, outcome_of, score_of
 
@@ -74,15 +74,6 @@ def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
             out.print(table_of(part, long="folded") if isinstance(part, Grid) else part, markup=False)
 
 
-def results(summary: Summary, title: str) -> Grid | str:
-    """Return a table of success by task type, or a line for a single task."""
-    if summary.tasks == 1 and not summary.unplayed:
-        actions = counted(round(summary.mean_actions or 0), "action")
-        errors = counted(round(summary.mean_error_steps or 0), "error step")
-        return f"{title}: 1 task, {'solved' if summary.solved else 'not solved'}; {actions}, {errors}"
-    return results_table(summary, title)
-
-
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
     """Return the outcome of an episode of a long run, and the spending so far."""
     result = f"{outcome_of(ending)}, {counted(ending.actions, 'action')}{score_of(ending)}"
@@ -102,12 +93,9 @@ def spending(spent: Spent, budget: Budget) -> str:
 
 
 def stream_line(summary: Summary) -> str:
-    """Return the number of stopped replies of a run that streamed, and which tokens count."""
-    return (
-        f"Streamed: {summary.stopped_replies:,} of {counted(summary.model_calls, 'reply', 'replies')} stopped early; "
-        "only tokens received by then count. A model that cannot be stopped (scripted, exchange, recorded) wrote its "
-        "replies whole."
-    )
+    """Return the number of stopped replies of a run that streamed."""
+    replies = counted(summary.model_calls, "reply", "replies")
+    return f"Streamed: {summary.stopped_replies:,} of {replies} stopped early; only tokens received by then count."
 
 
 def _of(limit: float | None) -> str:

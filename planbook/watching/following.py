@@ -4,16 +4,15 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
 from planbook import errors
-from planbook.results import Result, RunResults
+from planbook.results.rows import Result
+from planbook.results.table import RunResults
 from planbook.runs import PAUSED, Run, index_of
 from planbook.store import Event, Store
-from planbook.terminal.printing import time_left
 from planbook.workers import Request, arguments, request
 
 ACTIVITY = ("act", "ask", "cell", "heard")
@@ -39,10 +38,6 @@ class Following:
         self.last: dict[int, Event] = {}
         """The last activity of each open episode."""
         self._row = 0
-        self._begun = self._paused_at = 0.0
-        """Start of the invocation, shifted by its pauses; and its last pause."""
-        self._earlier = 0
-        """Number of episodes that had ended before the invocation."""
 
     def close(self) -> None:
         """Close the run."""
@@ -82,15 +77,7 @@ class Following:
 
     def _take_invocation_event(self, event: Event) -> None:
         """Read the beginning, end, pause or continuation of an invocation."""
-        was_paused, self.paused = self.paused, PAUSED in event.body
-        is_over = "over" in event.body and not self.paused
-        self.requested = ""
-        if self.paused:
-            self._paused_at = event.at
-        elif was_paused and not is_over:
-            self._begun += event.at - self._paused_at
-        elif not is_over:
-            self._begun, self._earlier = event.at, self.ended
+        self.paused, self.requested = PAUSED in event.body, ""
         if "jobs" in event.body:
             self.hosted = dict(event.body)
 
@@ -112,15 +99,18 @@ class Following:
         """The number of episodes that have ended, without those that were skipped."""
         return len(self.so_far())
 
-    def left(self) -> float | None:
-        """Estimate the seconds until the end of a run that is played; None if there is no basis for it."""
-        if not self.played or self.ended == self.entries:
-            return None
-        elapsed = (self._paused_at if self.paused else time.time()) - self._begun
-        return time_left(elapsed, self.ended - self._earlier, self.entries - self.ended)
-
 
 Doing = Literal["playing", "paused", "pausing", "stopping", "starting again", "stopped", "over"]
+OFFERED: dict[Doing, tuple[Request, ...]] = {
+    "playing": ("pause", "stop"),
+    "pausing": ("go on", "stop"),
+    "paused": ("go on", "stop"),
+    "stopping": (),
+    "starting again": (),
+    "stopped": ("go on",),
+    "over": (),
+}
+"""Requests that a run takes, by its state."""
 PENDING: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}
 
 
@@ -153,17 +143,9 @@ class RunControl:
         doing = self.doing
         if what == "go on" and doing in ("stopped", "over"):
             self._resumed = ResumedRun(self._following)
-        elif doing in ACCEPTING_STATES[what]:
+        elif what in OFFERED[doing]:
             with closing(Store(self._following.run.store.place)) as store:
                 request(store, what)
-
-
-ACCEPTING_STATES: dict[Request, tuple[Doing, ...]] = {
-    "pause": ("playing",),
-    "go on": ("paused", "pausing"),
-    "stop": ("playing", "paused", "pausing"),
-}
-"""States in which a run that is played accepts a request."""
 
 
 class ResumedRun:

@@ -2,25 +2,17 @@
 
 from typing import Any
 
-from planbook.planner import Budget, Outcome, Step, call_of
-from planbook.report import episode_document, page_pieces, row, sections, view, visible
-from planbook.results import Result
+from planbook.planner import Budget, Outcome
+from planbook.replay import describe
+from planbook.report.episodes import episode_document, row, visible
+from planbook.report.page import page_pieces, view
+from planbook.report.sections import sections
+from planbook.results.rows import Result
 from planbook.terminal.printing import spending
-from planbook.watching.following import Doing, Following, RunControl
-from planbook.wording import clock, counted, first_line
-from planbook.workers import Request
+from planbook.watching.following import OFFERED, Following, RunControl
+from planbook.wording import first_line
 
 ANCHOR = "run-0"
-OFFERED: dict[Doing, tuple[Request, ...]] = {
-    "playing": ("pause", "stop"),
-    "pausing": ("go on", "stop"),
-    "paused": ("go on", "stop"),
-    "stopping": (),
-    "starting again": (),
-    "stopped": ("go on",),
-    "over": (),
-}
-"""Requests that the page offers, by the state of the run."""
 MAX_OPEN, MAX_CHARS = 8, 160
 """Open episodes at the top of the page, and characters of their last activity."""
 
@@ -70,8 +62,6 @@ class Pages:
         """Return the figures at the top, and the open episodes."""
         run, doing = self._run, self._control.doing
         endings = [episode.ending for episode in run.so_far()]
-        unfinished = doing in ("playing", "paused", "pausing") and len(endings) < run.entries
-        left = run.left()
         return {
             "doing": doing,
             "problem": self._control.problem,
@@ -80,7 +70,6 @@ class Pages:
             "solved": sum(ending.outcome.solved for ending in endings),
             "broken": sum(ending.outcome is Outcome.BROKEN for ending in endings),
             "spending": spending(run.read.cost, Budget()),
-            "left": "" if not unfinished or left is None else f"about {clock(left)} left",
             "now": [self._open_episode(episode) for episode in run.under_way()[:MAX_OPEN]],
         }
 
@@ -94,15 +83,9 @@ class Pages:
         if event is None:
             return ""
         body: Any = event.body
-        if event.kind == "act":
-            step = Step.model_validate(body)
-            return f"{call_of(step.action)} → {first_line(step.observation.text)}"[:MAX_CHARS]
-        if event.kind == "heard":
-            lines = [line for line in body["text"].splitlines() if line.strip()]
-            return f"is being written: {lines[-1] if lines else ''}"[:MAX_CHARS]
-        activity = (
-            f"{body['role']} replied to {body['template']}"
-            if event.kind == "ask"
-            else f"a cell ended: {body['feedback']['kind']}"
-        )
-        return f"{activity}, {counted(episode.cost.actions, 'action')} so far"
+        if event.kind == "ask":
+            return f"{body['role']} replied to {body['template']}"
+        if event.kind != "heard":
+            return first_line(describe(event.kind, body).strip())[:MAX_CHARS]
+        lines = [line for line in body["text"].splitlines() if line.strip()]
+        return f"is being written: {lines[-1] if lines else ''}"[:MAX_CHARS]

@@ -5,29 +5,25 @@ import json
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable
-from http.cookies import SimpleCookie
 from typing import get_args
-from urllib.parse import parse_qs
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from planbook.errors import BadArgument, BadRun
-from planbook.report import script_hash
+from planbook.report.page import script_hash
 from planbook.watching.following import Following, RunControl
 from planbook.watching.pages import Pages
 from planbook.workers import Request as Action
 
 POLL_SECONDS = 1.0
 """Seconds between two reads of the store."""
-HEARTBEAT = 15
-"""Reads without news after which a comment is sent, to detect a closed browser."""
 
 
 def serve(following: Following, port: int, on_address: Callable[[str], None]) -> None:
@@ -99,15 +95,13 @@ def application(following: Following, token: str, port: int, over: asyncio.Event
 
 async def _news(pages: Pages, version: int, over: asyncio.Event) -> AsyncIterator[str]:
     """Yield updates since a version as server-sent events, whose ids are versions."""
-    before, silent = "", 0
+    before = ""
     while not over.is_set():
         version, news = await run_in_threadpool(pages.news, version)
         text = json.dumps(news)
         if text != before:
-            before, silent = text, 0
+            before = text
             yield f"id: {version}\ndata: {text}\n\n"
-        elif (silent := silent + 1) % HEARTBEAT == 0:
-            yield ": still here\n\n"
         try:
             await asyncio.wait_for(over.wait(), POLL_SECONDS)
         except TimeoutError:
@@ -128,48 +122,35 @@ HEADERS = {
 }
 
 
-class AccessControl:
+class AccessControl(BaseHTTPMiddleware):
     """Middleware that checks the token, which comes first in the address and then in a cookie.
 
     ``Host`` must name the loopback address, which prevents DNS rebinding. POST requests must come from our own page.
     """
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
-        self._app, self._token = app, token
+        super().__init__(app)
+        self._token = token
         self._hosts = {f"{name}:{port}" for name in NAMES}
         self._cookie = f"planbook-{port}"
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         """Answer a request, or refuse it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        refusal = self._refusal(scope, Headers(scope=scope))
+        refusal = self._refusal(request)
+        response = PlainTextResponse(f"{refusal}\n", 403) if refusal else await call_next(request)
+        response.headers.update(HEADERS)
+        if not refusal:
+            response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
+        return response
 
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
-                if not refusal:
-                    headers["Set-Cookie"] = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
-            await send(message)
-
-        answer = PlainTextResponse(f"{refusal}\n", 403) if refusal else self._app
-        await answer(scope, receive, send_with_headers)
-
-    def _refusal(self, scope: Scope, headers: Headers) -> str:
+    def _refusal(self, request: Request) -> str:
         """Return the reason to refuse a request; empty if it is allowed."""
-        if headers.get("host", "") not in self._hosts:
+        host = request.headers.get("host", "")
+        if host not in self._hosts:
             return "This server answers to its own address only."
-        if not self._has_token(scope, headers):
+        tokens = [*request.query_params.getlist("token"), request.cookies.get(self._cookie, "")]
+        if not any(secrets.compare_digest(token.encode(), self._token.encode()) for token in tokens):
             return "Open the address that `planbook watch` has printed."
-        if scope["method"] != "GET" and headers.get("origin", "") != f"http://{headers['host']}":
+        if request.method != "GET" and request.headers.get("origin", "") != f"http://{host}":
             return "Only the page of this server may control the run."
         return ""
-
-    def _has_token(self, scope: Scope, headers: Headers) -> bool:
-        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-        cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        tokens += [cookie.value] if cookie else []
-        return any(secrets.compare_digest(token.encode(), self._token.encode()) for token in tokens)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from planbook.config import RECORDINGS, Config
 from planbook.knowledge import memory_of
-from planbook.learning import tasks_of
+from planbook.learning.tasks import tasks_of
 from planbook.planner import Ending, Message, Model, OnText, Reply, Roles, Sampling, play
 from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.runs import Entry, Run

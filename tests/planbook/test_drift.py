@@ -35,7 +35,7 @@ def test_a_procedure_is_repaired_after_the_first_task_that_it_fails(change: str,
     assert len(planned) == 2, "the first task, and the first that the procedure fails"
     assert here("report", tmp_path / "run", "--out", tmp_path / "report.html").returncode == 0
     report = (tmp_path / "report.html").read_text()
-    assert "Goals and found types" in report
+    assert "goals and found types" in report
     assert "2 versions of procedures published, 1 of them repairs" in report
 
 

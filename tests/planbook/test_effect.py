@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from planbook.compare import part_effects
-from planbook.compare.effects import FALSE_SHARE
+from planbook.compare.effects import FALSE_SHARE, part_effects
 from planbook.envs import Task
 from planbook.errors import OUT_OF_BUDGET
 from planbook.planner import Ending, Outcome
-from planbook.results import Result, RunResults
+from planbook.results.rows import Result
 from planbook.results.statistics import benjamini_hochberg, swapped_tails
+from planbook.results.table import RunResults
 from planbook.runs import Entry
 from tests.flows import BUILD, asks, here, scripted
 from tests.planbook.planted import FIRST_SEED, NEEDED, NEEDING, RULES, TASKS, write_library

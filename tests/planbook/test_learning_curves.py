@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from planbook.knowledge import EVERYTHING, learned_in
-from planbook.learning import coverage_lines
+from planbook.learning.cost import coverage_lines
 from planbook.report.charts import Chart, charts
-from planbook.results import Reached, building_cost, cost_line, reached_after, read_run
+from planbook.results.learning_cost import Reached, cost_line, reached_after
+from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from tests.command import planbook, result
@@ -67,7 +68,7 @@ def test_a_curve_tells_what_building_had_cost_until_then(curve: Path, library: P
 
 def test_what_building_cost_adds_up_to_what_the_run_spent(library: Path) -> None:
     with closing(Run.open(library)) as run:
-        cost, spent = building_cost(run), spent_so_far(run.store.events(), prices_from(None))
+        cost, spent = read_run(run).building_cost(), spent_so_far(run.store.events(), prices_from(None))
         acts = [event.scope for event in run.store.events(kind="act")]
     last = cost.after[-1]
     assert (last.calls, last.tokens, last.actions) == (spent.calls, spent.tokens, spent.actions)

@@ -8,10 +8,11 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
-from planbook.papers import COLUMNS, publications
-from planbook.papers.published import ALL, papers_of
+from planbook.papers.comparison import COLUMNS
+from planbook.papers.published import ALL, papers_of, publications
 from planbook.planner import METHODS, Ending, Outcome, Reply
-from planbook.results import Summary, read_run, summarise
+from planbook.results.summary import Summary, summarise
+from planbook.results.table import read_run
 from planbook.runs import Run
 from tests.planbook.results.methods.test_rounds import Book
 from tests.planbook.test_paper_published import differs, held, paper_of, printed, row, tables_of, values

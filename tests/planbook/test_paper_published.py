@@ -11,13 +11,15 @@ from rich.console import Console
 
 from planbook.config import Config, chosen_options
 from planbook.envs import Selection, Task, known_environments, load_environment
-from planbook.papers import COLUMNS, PaperComparison, compare_with_papers, paper_tables, publications
-from planbook.papers.comparison import ComparedPaper
-from planbook.papers.published import ALL, Publication, PublishedTable, papers_of
+from planbook.papers.comparison import COLUMNS, ComparedPaper, PaperComparison, compare_with_papers
+from planbook.papers.published import ALL, Publication, PublishedTable, papers_of, publications
+from planbook.papers.tables import paper_tables
 from planbook.planner import METHODS, Ending, Outcome, Reply
 from planbook.planner.strategies.deps.replanning import REPLANS
-from planbook.results import Summary, read_run, summarise
+from planbook.results.summary import Summary, summarise
+from planbook.results.table import read_run
 from planbook.runs import Run
+from planbook.terminal.printing import print_parts
 from tests.command import planbook, result
 
 AUTOMANUAL, ADAPT, DEPS, AGENTKIT, _ = publications()
@@ -118,8 +120,7 @@ def differs(compared: PaperComparison, name: str = "") -> dict[str, tuple[str, s
 
 def printed(compared: PaperComparison) -> str:
     screen = Console(file=StringIO(), width=140, highlight=False, emoji=False, markup=False)
-    for part in paper_tables(compared):
-        screen.print(part, soft_wrap=isinstance(part, str))
+    print_parts(screen, paper_tables(compared))
     written = screen.file
     assert isinstance(written, StringIO)
     return written.getvalue()

@@ -13,10 +13,11 @@ from planbook.config import Config, Learning
 from planbook.envs import Selection, Task, load_environment
 from planbook.envs.alfworld.goals import TYPES
 from planbook.knowledge import ABLATIONS, EVERYTHING, fresh_beginning
-from planbook.papers import COLUMNS, PaperComparison, publications
-from planbook.papers.published import ALL
+from planbook.papers.comparison import COLUMNS, PaperComparison
+from planbook.papers.published import ALL, publications
 from planbook.planner import Ending, Outcome, Reply, Sampling
-from planbook.results import Summary, read_run, summarise
+from planbook.results.summary import Summary, summarise
+from planbook.results.table import read_run
 from planbook.runs import Run
 from tests.command import planbook, result
 from tests.planbook.test_paper_published import TASKS, differs, held, paper_of, printed, row

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from planbook import errors
-from planbook.compare import compare
+from planbook.compare.pairs import compare
 from planbook.config import Learning
 from planbook.planner import Ending
-from planbook.results import read_folder
+from planbook.results.table import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from
 from tests.command import planbook

@@ -79,12 +79,6 @@ def test_a_table_that_no_terminal_of_the_width_has_room_for_is_a_list() -> None:
     assert all(len(line) <= 60 for line in out.file.getvalue().splitlines())
 
 
-def test_one_task_has_a_line_and_no_table(tmp_path: Path) -> None:
-    played = here("run", "--env", "toy", "--task", "fetch/0", "--out", tmp_path / "run")
-    assert "procedures on toy: 1 task, solved; 3 actions, 0 error steps" in played.printed
-    assert "interval" not in played.printed
-
-
 def test_the_reason_of_a_failure_is_told_at_the_end_of_a_run(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     plan = "```python\nprint(0)\n1 / 0\n```"

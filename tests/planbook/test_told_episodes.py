@@ -7,7 +7,7 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Selection
-from planbook.learning import describe_episodes
+from planbook.learning.learner import describe_episodes
 from planbook.planner import Ending, NoMemory, Outcome
 from planbook.runs import DIVERGED, Run
 from planbook.workers import play_episodes

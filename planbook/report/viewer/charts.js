@@ -10,14 +10,9 @@ function svg(tag, attributes = {}, ...children) {
 const WIDTH = 360;
 const COUNT = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const SHORT = new Intl.NumberFormat("en", { notation: "compact" });
-const FORMS = {
-  percent: (value) => `${(100 * value).toFixed(1)}%`,
-  count: (value) => COUNT.format(value),
-  money: (value) => `$${value.toFixed(value < 1 ? 4 : 2)}`,
-  seconds: (value) => `${COUNT.format(value)} s`,
-};
-const tick = (form, value) => ({ percent: `${Math.round(100 * value)}%`, money: `$${SHORT.format(value)}` })[form] ?? SHORT.format(value);
-const hueOf = (hue, number) => `var(--${typeof hue === "string" ? hue : `c${(hue ?? number) % 8}`})`;
+const FORMS = { percent: (value) => `${(100 * value).toFixed(1)}%`, count: (value) => COUNT.format(value) };
+const tick = (form, value) => (form === "percent" ? `${Math.round(100 * value)}%` : SHORT.format(value));
+const hueOf = (hue, number) => `var(--c${(hue ?? number) % 8})`;
 const tip = (...words) => svg("title", {}, words.filter(Boolean).join(": "));
 const cut = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 
@@ -26,40 +21,35 @@ function ticksUpTo(most, form) {
   if (form === "percent") return [0, 0.25, 0.5, 0.75, 1];
   const rough = (most || 1) / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
-  let step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
-  if (form === "count") step = Math.max(1, Math.round(step));
+  const step = Math.max(1, Math.round([1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough)));
   return Array.from({ length: Math.ceil((most || 1) / step) + 1 }, (_, number) => number * step);
 }
 
-// Horizontal bars with their names at the left: parts in one row, or runs below each other.
-function barsOf({ names, series, form, beside }) {
+// Horizontal bars with their names at the left, those of several runs below each other.
+function barsOf({ names, series, form }) {
   const left = 112;
-  const totals = names.map((_, at) => series.reduce((sum, each) => sum + (each.values[at] ?? 0), 0));
-  const ticks = ticksUpTo(Math.max(...(beside ? series.flatMap((each) => each.values) : totals)), form);
+  const ticks = ticksUpTo(Math.max(...series.flatMap((each) => each.values)), form);
   const x = (value) => left + ((WIDTH - left - 14) * value) / ticks.at(-1);
   const parts = [];
   let y = 6;
   names.forEach((name, at) => {
-    const rows = beside ? series.filter((each) => each.values[at] !== null).length : 1;
-    parts.push(svg("text", { x: left - 8, y: y + (rows * 14) / 2 + 4, "text-anchor": "end" }, cut(name, 19), tip(name)));
-    let from = 0;
-    series.forEach((each, number) => {
+    const shown = series.filter((each) => each.values[at] !== null);
+    parts.push(svg("text", { x: left - 8, y: y + shown.length * 7 + 4, "text-anchor": "end" }, cut(name, 19), tip(name)));
+    for (const each of shown) {
       const value = each.values[at];
-      if (value === null || (!value && !beside)) return;
-      const words = tip(name, each.name, `${each.tips?.[at] ?? ""} ${FORMS[form](value)}`.trim());
-      parts.push(svg("rect", { class: "bar-of", x: x(from), y: y + 1, width: Math.max(x(value) - x(0), 0.5), height: 12, fill: hueOf(each.hue, number) }, words));
-      if (each.bounds?.[at]) parts.push(whisker(x(each.bounds[at][0]), y + 7, x(each.bounds[at][1]), y + 7));
-      if (beside) y += 14;
-      else from += value;
-    });
-    y += beside ? 8 : 22;
+      const words = tip(name, each.name, `${each.tips[at]} ${FORMS[form](value)}`);
+      parts.push(svg("rect", { class: "bar-of", x: left, y: y + 1, width: Math.max(x(value) - left, 0.5), height: 12, fill: hueOf(each.hue) }, words));
+      if (each.bounds[at]) parts.push(whisker(x(each.bounds[at][0]), y + 7, x(each.bounds[at][1]), y + 7));
+      y += 14;
+    }
+    y += 8;
   });
   return { parts, height: y + 16, grid: ticks.map((each) => [x(each), tick(form, each)]), bottom: y };
 }
 const whisker = (x1, y1, x2, y2) => [svg("line", { class: "whisker-back", x1, y1, x2, y2 }), svg("line", { class: "whisker", x1, y1, x2, y2 })];
 
-// Lines, or marks on stems, over numbers.
-function linesOf({ kind, series, form, over, steps }) {
+// Lines over numbers.
+function linesOf({ series, form, over, steps }) {
   const [left, bottom] = [38, 150];
   const points = series.flatMap((each) => each.points);
   const [low, high] = [Math.min(...points.map(([at]) => at)), Math.max(...points.map(([at]) => at))];
@@ -71,12 +61,9 @@ function linesOf({ kind, series, form, over, steps }) {
     const path = each.points.map(([at, value], place) => `${place ? (steps ? `H${x(at)}V${y(value)}` : `L${x(at)},${y(value)}`) : `M${x(at)},${y(value)}`}`).join("");
     const few = each.points.length <= 40;
     return [
-      kind === "lines" && svg("path", { class: "line", d: path, stroke, "stroke-dasharray": number % 2 ? "6 3" : undefined }, tip(each.name, FORMS[form](each.points.at(-1)[1]))),
+      svg("path", { class: "line", d: path, stroke, "stroke-dasharray": number % 2 ? "6 3" : undefined }, tip(each.name, FORMS[form](each.points.at(-1)[1]))),
       each.bounds?.map(([from, to], place) => whisker(x(each.points[place][0]), y(from), x(each.points[place][0]), y(to))),
-      few && each.points.map(([at, value], place) => [
-        kind === "marks" && svg("line", { x1: x(at), x2: x(at), y1: y(0), y2: y(value), stroke }),
-        svg("circle", { cx: x(at), cy: y(value), r: kind === "marks" ? 4 : 2.5, fill: stroke }, tip(each.name, each.tips?.[place], `${at}`, FORMS[form](value))),
-      ]),
+      few && each.points.map(([at, value]) => svg("circle", { cx: x(at), cy: y(value), r: 2.5, fill: stroke }, tip(each.name, `${at}`, FORMS[form](value)))),
     ];
   });
   const places = [...new Set([low, Math.round((low + high) / 2), high])];
@@ -85,7 +72,7 @@ function linesOf({ kind, series, form, over, steps }) {
 }
 
 function chart(it) {
-  const { parts, height, grid = [], rows = [], bottom, left, over } = { bars: barsOf, lines: linesOf, marks: linesOf }[it.kind](it);
+  const { parts, height, grid = [], rows = [], bottom, left, over } = { bars: barsOf, lines: linesOf }[it.kind](it);
   const lines = [
     grid.map(([x, words]) => [svg("line", { class: "grid", x1: x, x2: x, y1: 2, y2: bottom }), svg("text", { x, y: bottom + 13, "text-anchor": "middle" }, words)]),
     rows.map(([y, words]) => [svg("line", { class: "grid", x1: left, x2: WIDTH, y1: y, y2: y }), svg("text", { x: left - 5, y: y + 4, "text-anchor": "end" }, words)]),
@@ -97,7 +84,7 @@ function chart(it) {
     return make("li", {}, swatch, each.name);
   }));
   const last = it.last ?? (it.kind === "lines" && it.series.length === 1 && FORMS[it.form](it.series[0].points.at(-1)[1]));
-  return make("figure", { class: `chart${it.broad ? " broad" : ""}` },
+  return make("figure", { class: "chart" },
     make("figcaption", {}, it.title, last && [": ", make("b", {}, last)]),
     svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": it.title }, lines, parts), legend,
     details("numbers", "in numbers", block({ block: "table", ...numbersOf(it) })));

@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from planbook.export import facts_of, trajectory_of
+from planbook.export.exporting import trajectory_of
 from planbook.export.files import line_of, parse_episode
 from planbook.planner import Trajectory, read_trajectory, rows_of
 from planbook.planner.spans import spans_in
@@ -30,7 +30,7 @@ def trajectories(folder: Path) -> Iterator[tuple[Run, str, Trajectory]]:
         endings = recorded_endings(run)
         for entry in run.entries():
             if entry.index in endings:
-                yield run, last_path(run, entry), trajectory_of(run, entry, facts_of(run, entry.index))
+                yield run, last_path(run, entry), trajectory_of(run, entry)
 
 
 @pytest.mark.parametrize("name", [*METHODS, "toy"])

@@ -7,7 +7,7 @@ import pytest
 
 from planbook.errors import BadArgument
 from planbook.planner import Outcome, read_trajectory
-from planbook.results import read_run
+from planbook.results.table import read_run
 from planbook.runs import Run, last_path, recorded_endings
 from tests.planbook.inputs.commands import play_shifting, run
 

@@ -14,7 +14,7 @@ from planbook.planner import Ending, Outcome, Spent
 from planbook.report import report_runs
 from planbook.report.blocks import dollars
 from planbook.report.trust import Costs, costs, money_per_solved
-from planbook.results import read_run
+from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import Price, prices_from
 from planbook.wording import PRICE_UNKNOWN

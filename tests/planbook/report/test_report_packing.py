@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.report import episode_document, report_runs, row
-from planbook.report.episodes import CHUNK, LONG_TEXT, TEXT, Chunk, LongTexts, pack, visible
-from planbook.results import read_run
+from planbook.report import report_runs
+from planbook.report.episodes import CHUNK, LONG_TEXT, TEXT, Chunk, LongTexts, episode_document, pack, row, visible
+from planbook.results.table import read_run
 from planbook.runs import Run
 from tests.reported import HIDDEN, HOSTILE, asking_run, written
 

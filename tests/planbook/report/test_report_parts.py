@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.report.blocks import dollars, duration, moment, share, within
+from planbook.report.blocks import dollars, moment, share, within
 from planbook.report.charts import MAX_POINTS, thin_out
 from planbook.report.episodes import document
 from planbook.report.trust import settings
@@ -24,7 +24,6 @@ def test_a_long_line_is_thinned_but_keeps_its_ends(values: list[float]) -> None:
 def test_numbers_are_written_for_people() -> None:
     assert (share(1, 2), within(0.095, 0.905), share(0, 0)) == ("50.0%", "9.5 to 90.5%", "–")
     assert (counted(1, "action"), counted(1200, "token")) == ("1 action", "1,200 tokens")
-    assert [duration(seconds) for seconds in (1.26, 125, 7384)] == ["1.3 s", "2 min 5 s", "2 h 3 min"]
     assert (moment(0.0), moment(None)) == ("1970-01-01 00:00:00 UTC", "–")
 
 

@@ -131,7 +131,7 @@ def test_nothing_that_was_said_runs_or_hides(name: str, request: pytest.FixtureR
 )
 def test_the_figures_of_a_method_stand_above_the_episodes(name: str, words: str, searched: Page, passed: Page) -> None:
     page = searched if name == "search" else passed
-    assert words in page.all("section", class_=name)[0]
+    assert words in page.all("section", class_="figures")[0]
 
 
 def run_adapt(folder: Path, answer: str, d_max: int) -> Path:
@@ -179,7 +179,7 @@ def test_spans_of_planbook_0_1_are_drawn_too(tmp_path: Path) -> None:
     for words in (near, far, "11", "no tree </pre><b>"):
         assert words in body
     assert "<b> no tree" not in page.source
-    assert "goals tried 2, done 1, failed 1" in page.all("section", class_="goals")[0]
+    assert "goals tried 2, done 1, failed 1" in page.all("section", class_="figures")[0]
 
 
 def test_the_graph_that_was_gone_through_is_named_where_it_was_not_chosen() -> None:

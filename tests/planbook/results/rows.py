@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from planbook.planner import Ending
-from planbook.results import NOT_PLAYED, Result
+from planbook.results.rows import NOT_PLAYED, Result
 from planbook.runs import Entry
 
 

@@ -4,7 +4,8 @@ from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
 from planbook.planner.ending import NOT_JUDGED, Judgement, ending_of
 from planbook.replay import describe
-from planbook.results import failure_lines, summarise
+from planbook.results.summary import summarise
+from planbook.results.telling import failure_lines
 from planbook.runs import Entry
 from tests.planbook.results.rows import rows
 

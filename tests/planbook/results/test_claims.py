@@ -12,7 +12,10 @@ from planbook.envs import Action, Observation, Selection, Task
 from planbook.planner import Ending, Outcome, Step
 from planbook.planner.spans import Claim as Claimed
 from planbook.planner.spans import moment
-from planbook.results import ClaimCounts, Summary, TaskClaim, claim_lines, read_folder, read_run, summarise
+from planbook.results.claims import ClaimCounts, TaskClaim
+from planbook.results.summary import Summary, summarise
+from planbook.results.table import read_folder, read_run
+from planbook.results.telling import claim_lines
 from planbook.runs import Run
 from planbook.workers import Hosting
 from tests.command import ROOT

@@ -14,17 +14,9 @@ from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
-from planbook.results import (
-    Measure,
-    Summary,
-    figure_parts,
-    known_milestones,
-    measure_lines,
-    milestone_parts,
-    overall,
-    summarise,
-    unlock_score,
-)
+from planbook.results.measures import Measure, known_milestones, overall, unlock_score
+from planbook.results.summary import Summary, summarise
+from planbook.results.telling import figure_parts, measure_lines, milestone_parts
 from planbook.runs import Entry
 from planbook.terminal.printing import print_parts
 from tests.command import planbook, result
@@ -179,9 +171,8 @@ def test_a_run_tells_them_everywhere(tmp_path: Path, game: str) -> None:
     assert finished.stderr.count("open a box") == 1
     report_runs([tmp_path / "run"], None, None)
     page = Page(tmp_path / "run" / "report.html")
-    (section,) = page.all("section", class_="measures")
-    assert "reward" in section
-    (reached,) = page.all("section", class_="milestones")
+    (reached,) = page.all("section", class_="figures")
+    assert "reward" in reached
     assert f"Unlock score, over all of them: {told['unlock_score']:.2f} %." in reached
     assert "take a thing0 / 30.0%" in reached
 

@@ -7,7 +7,8 @@ from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
-from planbook.results import milestone_parts, milestones
+from planbook.results.measures import milestones
+from planbook.results.telling import milestone_parts
 from planbook.runs import Run, recorded_endings
 from tests.flows import here
 from tests.planbook.results.rows import rows
@@ -48,7 +49,7 @@ def test_a_run_without_goal_events_tells_them_too(tmp_path: Path) -> None:
     assert played.result["goals"] is None
     assert played.result["milestones"] == {"MT8_challenge": {"log": [1, 1], "planks": [1, 1]}}
     assert "Reached in MT8_challenge: log 1/1, planks 1/1." in played.printed
-    report_runs([tmp_path / "run"], None, None)
-    (section,) = Page(tmp_path / "run" / "report.html").all("section", class_="milestones")
+    report_runs([tmp_path / "run"], None, None, as_json=True)
+    (section,) = Page(tmp_path / "run" / "report.html").all("section", class_="figures")
     assert "Reached in MT8_challenge: log 1/1, planks 1/1." in section
     assert "planks" in section

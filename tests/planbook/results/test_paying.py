@@ -8,7 +8,8 @@ import pytest
 
 from planbook.planner import Spent
 from planbook.report.charts import charts
-from planbook.results import Paying, read_run
+from planbook.results.learning_cost import Paying
+from planbook.results.table import read_run
 from planbook.runs import Run
 from tests.flows import BUILD, here, scripted
 

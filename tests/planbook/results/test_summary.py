@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Outcome
-from planbook.results import Summary, failure_lines, results_table, summarise
 from planbook.results.statistics import wilson
+from planbook.results.summary import Summary, summarise
+from planbook.results.telling import failure_lines, results_table
 from planbook.runs import Entry
 from tests.planbook.results.rows import rows
 

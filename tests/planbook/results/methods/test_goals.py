@@ -8,7 +8,8 @@ from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.planner.strategies.deps.pursuit import GoalFigures, GoalTried, rounds
-from planbook.results import read_run, summarise
+from planbook.results.summary import summarise
+from planbook.results.table import read_run
 from planbook.runs import Run
 
 LOG, PICKAXE = "agent.mine({'log': 1}, None)", "agent.craft({'wooden_pickaxe': 1}, {'planks': 3}, 'crafting_table')"

@@ -9,7 +9,8 @@ from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.planner.strategies.advocate.tree import SearchFigures
 from planbook.planner.strategies.agentkit import Passes
-from planbook.results import Summary, read_run, summarise
+from planbook.results.summary import Summary, summarise
+from planbook.results.table import read_run
 from planbook.runs import Run
 
 SOLVED, FAILED = Outcome.DIRECT_SUCCESS, Outcome.FAILURE

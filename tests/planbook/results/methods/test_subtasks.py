@@ -11,7 +11,8 @@ from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.planner.strategies.adapt.executor import Audit, Claims, DecompositionFigures
-from planbook.results import Summary, read_run, summarise
+from planbook.results.summary import Summary, summarise
+from planbook.results.table import read_run
 from planbook.runs import DIVERGED, Run
 from tests.command import ROOT, planbook, result
 
