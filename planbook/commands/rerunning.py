@@ -192,6 +192,8 @@ class Replayed(BaseModel):
 
 def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Replayed]:
     """Play a recorded run again, print the first difference of each episode, and return the exit code."""
+    if hosting.executor != "threads":
+        raise errors.BadArgument("--executor: a RUN is replayed in threads of this process; leave the option out")
     begun = time.monotonic()
     out = console(as_json)
     counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})

@@ -37,8 +37,6 @@ from planbook.terminal.printing import answer
 from planbook.wording import counted
 from planbook.workers import open_model
 
-ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}
-"""File endings of drawings by format, the default first."""
 ENVIRONMENT = "world"
 """The path of the environment in the database of an agent's graph."""
 OUT = click.Path(path_type=Path, dir_okay=False)
@@ -114,15 +112,13 @@ def _layers(file: GraphFile) -> list[list[str]]:
     "form",
     default=None,
     type=click.Choice(sorted(GRAPH_FORMATS)),
-    help="By default from the file's ending.",
+    help="By default svg for a file that ends in .svg, else mermaid.",
 )
 @click.option("--out", default=None, type=OUT, help="The file to write; by default it is printed.")
 def draw(name: str, form: str | None, out: Path | None) -> int:
     """Draw GRAPH, with every branch and loop."""
-    form = _drawing_format(form, out)
+    form = form or ("svg" if out and out.suffix == ".svg" else "mermaid")
     drawing = GRAPH_FORMATS[form](read_graph(graph_path(name)))
-    if out and out.suffix.lower() == ".md":
-        drawing = f"```mermaid\n{drawing}```\n"
     if out is None:
         click.echo(drawing, nl=False)
         return errors.OK
@@ -132,18 +128,6 @@ def draw(name: str, form: str | None, out: Path | None) -> int:
         raise BadArgument(f"{out} cannot be written: {error.strerror}; name another file with --out") from error
     click.echo(f"{out} ({form})")
     return errors.OK
-
-
-def _drawing_format(requested: str | None, out: Path | None) -> str:
-    """Return the requested format, else that of the file's ending. Raises BadArgument if they contradict."""
-    if out is None or (requested and not out.suffix):
-        return requested or "mermaid"
-    fitting = [name for name, endings in ENDINGS.items() if out.suffix.lower() in endings]
-    if not fitting or (requested and requested not in fitting):
-        known = "; ".join(f"{name}: {', '.join(ENDINGS[name])}" for name in ([requested] if requested else ENDINGS))
-        example = out.with_suffix(ENDINGS[requested or "svg"][0]).name
-        raise BadArgument(f"{out}: its ending is not that of a drawing ({known}); name it {example}, say")
-    return fitting[0]
 
 
 @graph.command(cls=Command)
@@ -173,11 +157,9 @@ def run(
         models=_models(file, settings.models),
         sampling=settings.sampling_by_role(),
         values=with_inputs(file, given),
+        invocation=settings.hosting(),
         passes=passes,
         side_by_side=side_by_side,
-        budget=settings.budget,
-        timeouts=settings.timeouts,
-        prices=settings.prices,
     )
     code, result = run_graph(file, text, arguments, settings.out)
     if not as_json and not result.problem:

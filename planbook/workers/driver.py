@@ -81,8 +81,7 @@ class RunDriver:
         self._steering = hosting.steering or Steering()
         self._open, self._handled = OpenEpisodes(run), count_handled(run.store)
         self._prices, self._row = prices_from(hosting.prices), run.store.last_row
-        self._before, self._seen, self._reported = run.meter.spent, Spent(), Spent()
-        self._names, self._all_reported = {worker_name()}, True
+        self._before, self._seen = run.meter.spent, Spent()
         self._failures, self._stopped = 0, False
 
     def play_here(self, memory: Memory, watch: Watch | None) -> bool:
@@ -92,7 +91,7 @@ class RunDriver:
         finished = play_in_threads(self._run, memory, jobs, unsafe, self._steering, watch, self._report, self._open)
         self._open.refresh(reread=True)
         self._report()
-        if self._was_joined():
+        if {*self._run.store.leases.workers()} - {worker_name()}:  # other processes have joined the run
             self._recount()
         return finished
 
@@ -112,7 +111,7 @@ class RunDriver:
                 return finished
             finally:
                 with suppress(BadRun):  # the error under way already says why the store is lost
-                    self._count_spending()
+                    self._recount()
 
     def _jobs(self, jobs: int, workers: int) -> list[Job]:
         """Divide the number of parallel episodes among the workers."""
@@ -138,9 +137,7 @@ class RunDriver:
             self._stop()
 
     def _on_report(self, job: Job, report: WorkerReport) -> Sequence[Job]:
-        """Count a worker's spending. Raises its error unless the run is stopping; a failed sandbox is replaced."""
-        self._names.add(report.worker)
-        self._reported += report.spent
+        """Raise a worker's error unless the run is stopping; a worker whose sandbox failed is replaced."""
         if isinstance(report.error, EpisodeStopped):
             self._stopped = True
         elif isinstance(report.error, WorkerFailed) and self._failures + 1 < PATIENCE:
@@ -152,7 +149,6 @@ class RunDriver:
 
     def _replace(self, job: Job) -> Sequence[Job]:
         """Return the job for another worker; the lost one's episode is open again."""
-        self._all_reported = False
         return () if self._steering.stopped else (replace(job, spent=self._run.meter.spent),)
 
     def _stop(self) -> None:
@@ -162,18 +158,8 @@ class RunDriver:
             if "stop" not in requests(self._run.store)[self._handled :]:
                 request(self._run.store, "stop")
 
-    def _count_spending(self) -> None:
-        """Count what the workers spent: from their reports, or from the store if some were lost or joined the run."""
-        if self._all_reported and not self._was_joined():
-            self._run.meter.recount(self._before + self._reported)
-        else:
-            self._recount()
-
-    def _was_joined(self) -> bool:
-        """Return whether workers of other processes have joined the run."""
-        return not self._names.issuperset(self._run.store.leases.workers())
-
     def _recount(self) -> None:
+        """Count the spending of all processes again, from the store."""
         self._run.meter.recount(spent_so_far(self._run.own_events(), self._prices))
 
 

@@ -139,7 +139,7 @@ class WorkerPool(Generic[Task, Result]):
     """Carries out tasks in workers, which call ``do`` with a task; as many run at once as there are places.
 
     ``on_result`` and ``on_lost`` return the tasks that follow a result and the loss of a worker. ``poll`` is called
-    regularly. ``stop`` asks all workers to end soon; without it they are killed.
+    regularly. ``stop`` asks all workers to end soon.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class WorkerPool(Generic[Task, Result]):
         on_result: Callable[[Task, Result], Sequence[Task]],
         on_lost: Callable[[Task], Sequence[Task]],
         poll: Callable[[], None],
-        stop: Callable[[], None] | None,
+        stop: Callable[[], None],
     ) -> None:
         self._places, self._do, self._waiting = places, do, [*tasks]
         self._on_result, self._on_lost, self._poll, self._stop = on_result, on_lost, poll, stop
@@ -210,7 +210,7 @@ class WorkerPool(Generic[Task, Result]):
     def _end(self, finished: bool) -> None:
         """Wait until workers have stopped at their next action; a second Ctrl-C ends this process and the workers."""
         try:
-            if not finished and self._stop is not None:
+            if not finished:
                 self._stop()
                 while self._working:
                     self._places.check()

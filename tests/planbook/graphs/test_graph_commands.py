@@ -110,29 +110,6 @@ def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not (tmp_path / "y.svg").exists()
 
 
-@pytest.mark.parametrize(
-    ("out", "form", "said"),
-    [
-        ("x.png", (), "svg: .svg); name it x.svg, say"),
-        ("x", (), "name it x.svg, say"),
-        ("x.svg", ("--format", "mermaid"), "(mermaid: .mmd, .mermaid, .md, .txt); name it x.mmd, say"),
-        ("x.mmd", ("--format", "svg"), "(svg: .svg); name it x.svg, say"),
-    ],
-)
-def test_a_drawing_is_not_written_under_a_strange_ending(
-    tmp_path: Path, out: str, form: tuple[str, ...], said: str
-) -> None:
-    assert said in str(invoked("draw", DRIVE, "--out", tmp_path / out, *form).exception)
-    assert not (tmp_path / out).exists()
-
-
-def test_a_drawing_may_stand_in_markdown(tmp_path: Path) -> None:
-    assert invoked("draw", DRIVE, "--out", tmp_path / "x.md").return_value == 0
-    drawn = (tmp_path / "x.md").read_text()
-    assert drawn.startswith("```mermaid\nflowchart TD\n")
-    assert drawn.endswith("\n```\n")
-
-
 def test_a_new_graph_is_sound_and_runs_as_it_is(tmp_path: Path, script: str) -> None:
     made = invoked("new", tmp_path / "mine")
     assert (made.exception, made.return_value) == (None, 0)
