@@ -18,8 +18,8 @@ from typing import Any, Self
 
 from planbook import errors
 from planbook.commands.building import build as build_rules
-from planbook.commands.building import test as play_tests
 from planbook.commands.playing import play_settings
+from planbook.commands.testing import test as play_tests
 from planbook.console import quiet
 from planbook.envs import Environment, register_class
 from planbook.errors import BadArgument

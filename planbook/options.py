@@ -22,6 +22,9 @@ PRICES = click.option(
 )
 TABLE = click.option("--table", is_flag=True, help="Compare the figures of the run with those of the method's papers.")
 JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
+SELECTION = ("Environment", "Tasks", "Episodes")
+PLAYING = (*SELECTION, "Library", "Planning", "Models", "Spending", "Running")
+"""Groups of the options of commands that play tasks."""
 METAVARS: Mapping[Any, str] = {int: "N", int | None: "N"}
 
 Body = Callable[..., Any]

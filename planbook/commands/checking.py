@@ -24,7 +24,7 @@ from planbook.envs import (
     check_environment,
 )
 from planbook.manuals import module_procedures
-from planbook.options import JSON, options
+from planbook.options import JSON, PLAN_FILE, SELECTION, Command, options
 from planbook.planner import (
     TASK,
     GivenCode,
@@ -67,6 +67,36 @@ def _show_mistakes(env: str, checked: Checked, *, as_json: bool) -> int:
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
         out.print(line, markup=False, soft_wrap=True)
     return answer(errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **checked._asdict()}, as_json=as_json)
+
+
+@click.command("check", cls=Command)
+@click.argument("plan", type=PLAN_FILE)
+@options("Environment", "tasks")
+@JSON
+def check_command(plan: Path, settings: Settings, as_json: bool) -> int:
+    """Check a plan file or a procedure without running it, and list every fault with its line.
+
+    With --task, a plan without such faults is followed on that task as far as that is possible without acting. Actions
+    that are certain to fail are reported, if the environment declares the preconditions of its actions.
+    """
+    faults = check_plan(plan, settings)
+    runs = [] if faults else list(dry_runs(plan, settings))
+    return show_checked(plan, faults, runs, as_json=as_json)
+
+
+@click.command("exec", cls=Command)
+@click.argument("plan", type=PLAN_FILE)
+@options(*SELECTION, "Running")
+@click.option("--strict", is_flag=True, help="Exit with 1 unless every task was solved.")
+@JSON
+def execute(plan: Path, settings: Settings, strict: bool, as_json: bool) -> int:
+    """Run one plan file on the selected tasks and print its steps as they happen."""
+    if faults := check_plan(plan, settings):
+        return show_faults(plan, faults, as_json=as_json)
+    code, summary = execute_plan(plan, settings, as_json=as_json)
+    if strict and summary.solved < summary.tasks:
+        code = code or errors.BROKEN
+    return answer(code, summary, as_json=as_json)
 
 
 def dry_runs(plan: Path, settings: Settings) -> Iterator[tuple[Task, DryRun | None]]:

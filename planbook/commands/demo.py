@@ -3,18 +3,22 @@
 from pathlib import Path
 from typing import Any
 
+import click
+
 from planbook import errors
-from planbook.commands import building
+from planbook.commands.building import build, formulate
 from planbook.commands.playing import play
+from planbook.commands.testing import STOPPED, test_config
 from planbook.config import Invocation
 from planbook.console import console
+from planbook.options import JSON, Command, options
 from planbook.report import report_runs
 from planbook.results import Summary
 from planbook.runs import new_folder
 from planbook.settings import Settings
+from planbook.terminal.printing import answer
 from planbook.workers import Hosting
 
-STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 ALFWORLD_TASKS = Settings.of(env="alfworld", split="generated:60", seeds="0-9")
 MINIWOB_TASKS = Settings.of(
     env="miniwob",
@@ -79,13 +83,13 @@ class Demo:
         built = self._folder(BUILDING, "build")
         hosting = {name: getattr(self._hosting, name) for name in Invocation.model_fields}
         where = {"out": built, "store": self._store, "executor": "threads"}  # building plays one episode at a time
-        self._add(*building.build(BUILDING.model_copy(update=hosting | where), as_json=self._as_json))
+        self._add(*build(BUILDING.model_copy(update=hosting | where), as_json=self._as_json))
         if self.code in STOPPED:
             return
-        code, _ = building.formulate(built, {}, None, self._hosting, as_json=self._as_json)
+        code, _ = formulate(built, {}, None, self._hosting, as_json=self._as_json)
         self.code = max(self.code, code)
         self.screen.print()
-        tested = building.test_config(TESTING.model_copy(update={"library": str(built)}))
+        tested = test_config(TESTING.model_copy(update={"library": str(built)}))
         self._add(*play(tested, self._folder(TESTING, "test"), **self._play_arguments))
         if self.code not in STOPPED:
             self._show_next(built)
@@ -112,6 +116,15 @@ class Demo:
         self.summaries.append(summary)
         self.code = max(self.code, code)
         self.screen.print()
+
+
+@click.command("demo", cls=Command)
+@options("Running")
+@JSON
+def demo(settings: Settings, as_json: bool) -> int:
+    """Show the main features with what ships: no key, no download."""
+    code, summaries = show(settings.out, settings.hosting(), as_json=as_json, store=settings.store)
+    return answer(code, {"runs": [summary.model_dump(mode="json") for summary in summaries]}, as_json=as_json)
 
 
 def show(out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None = None) -> tuple[int, list[Summary]]:

@@ -12,11 +12,11 @@ from rich.console import Console
 from planbook import errors
 from planbook.commands.checking import plan_code
 from planbook.commands.looking import chosen_entry
-from planbook.commands.playing import play
+from planbook.commands.playing import play, play_settings
 from planbook.compare import RepeatedEpisode, RerunTotals, Way, learned_the_same, repeated_episodes, totals
 from planbook.console import console
 from planbook.knowledge import check_ablations
-from planbook.options import JSON, PLAN_FILE, RUN_FOLDER, Command, options
+from planbook.options import JSON, PLAN_FILE, RUN_FOLDER, SELECTION, Command, options
 from planbook.planner import Budget
 from planbook.replay import Comparison, Sameness, replay_run
 from planbook.resuming import Repeat, check_config, is_deterministic, prepare_fork, prepare_repeat
@@ -188,6 +188,20 @@ class Replayed(BaseModel):
     verdicts_changed: int
     seconds: float
     run: str
+
+
+@click.command(cls=Command)
+@click.argument("recorded", required=False, type=RUN_FOLDER, metavar="[RUN]")
+@options(*SELECTION, "Library", "Running")
+@JSON
+def replay(recorded: Path | None, settings: Settings, as_json: bool) -> int:
+    """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""
+    if recorded is None:
+        code, summary = play_settings(settings, "procedures", as_json=as_json)
+        return answer(code, summary, as_json=as_json)
+    settings.refuse_fixed("a RUN")
+    code, report = compare_run(recorded, settings.hosting(), as_json=as_json)
+    return answer(code, report, as_json=as_json)
 
 
 def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Replayed]:

@@ -41,9 +41,7 @@ def test_a_method_that_asks_models_comes_to_the_same(tmp_path: Path) -> None:
     assert finished.result["model_calls"] == len(asks(tmp_path / "processes"))
 
 
-def test_an_episode_whose_process_dies_goes_on_in_another(
-    tmp_path: Path, undisturbed: list[tuple[Any, ...]]
-) -> None:
+def test_an_episode_whose_process_dies_goes_on_in_another(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     played = play(tmp_path, deadly="fetch_two/3", deaths=1)
     assert played.returncode == 0, played.printed
     assert told(tmp_path) == undisturbed
