@@ -4,14 +4,17 @@ pydantic-settings and cyclopts have no repeated NAME=VALUE options, so either wo
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import wraps
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import click
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from planbook.console import ending_in_json, print_json
 from planbook.option_values import Option, option_of
 from planbook.settings import Settings
 
@@ -21,13 +24,29 @@ PRICES = click.option(
     "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
 )
 TABLE = click.option("--table", is_flag=True, help="Compare the figures of the run with those of the method's papers.")
-JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
 SELECTION = ("Environment", "Tasks", "Episodes")
 PLAYING = (*SELECTION, "Library", "Planning", "Models", "Spending", "Running")
 """Groups of the options of commands that play tasks."""
 METAVARS: Mapping[Any, str] = {int: "N", int | None: "N"}
 
 Body = Callable[..., Any]
+CommandResult = tuple[int, BaseModel | Mapping[str, Any]]
+"""The exit code of a command, and the result that ``--json`` prints."""
+
+
+def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - like the options
+    """Add ``--json`` to a function that returns an exit code, and the result with which standard output ends."""
+
+    @click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
+    @wraps(body)
+    def run(as_json: bool, **values: Any) -> int:
+        with ending_in_json() if as_json else nullcontext():
+            code, result = body(**values)
+        if as_json:
+            print_json(result)
+        return code
+
+    return run
 
 
 class SettingOption(click.Option):

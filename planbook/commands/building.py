@@ -15,12 +15,12 @@ from planbook.envs import EnvsError
 from planbook.knowledge import learned_in
 from planbook.learning import building_tasks, coverage_lines, export_manuals, show_cost
 from planbook.learning import formulate as formulate_rules
-from planbook.options import JSON, PRICES, RUN_FOLDER, SELECTION, Command, options
+from planbook.options import JSON, PRICES, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.planner import BudgetEnded, method
 from planbook.results import Summary
 from planbook.runs import Run
 from planbook.settings import Settings
-from planbook.terminal.printing import answer, spending
+from planbook.terminal.printing import spending
 from planbook.workers import Hosting, check_roles
 
 BUILD_SEEDS = range(1000)
@@ -58,19 +58,18 @@ class Formulated(BaseModel):
     planner="automanual",
 )
 @JSON
-def build_command(settings: Settings, as_json: bool) -> int:
+def build_command(settings: Settings) -> tuple[int, Summary]:
     """Learn rules, skills and procedures from episodes, one after the other."""
-    code, summary = build(settings, as_json=as_json)
-    return answer(code, summary, as_json=as_json)
+    return build(settings)
 
 
-def build(settings: Settings, *, as_json: bool) -> tuple[int, Summary]:
+def build(settings: Settings) -> tuple[int, Summary]:
     """Begin a building run, or resume the one in the folder, and build to the end."""
     if settings.resume is not None:
-        return play_settings(settings, "", as_json=as_json)
+        return play_settings(settings, "")
     config = config_from_sources(settings) if settings.sources else building_config(settings)
     check_roles(config, learners(config))
-    return play(config, settings.out, settings.hosting(), as_json=as_json, store=settings.store)
+    return play(config, settings.out, settings.hosting(), store=settings.store)
 
 
 def building_config(settings: Settings) -> Config:
@@ -133,17 +132,14 @@ def check_verifying(config: Config) -> None:
 @click.option("--tokens", default=None, type=click.IntRange(min=100), help="Maximum number of tokens of the manual.")
 @options("models", "Spending")
 @JSON
-def formulate_command(run: Path, tokens: int | None, settings: Settings, as_json: bool) -> int:
+def formulate_command(run: Path, tokens: int | None, settings: Settings) -> tuple[int, Formulated]:
     """Write the manual from the rules of a building run, with its models unless --model names others."""
-    code, summary = formulate(run, settings.models, tokens, settings.hosting(), as_json=as_json)
-    return answer(code, summary, as_json=as_json)
+    return formulate(run, settings.models, tokens, settings.hosting())
 
 
-def formulate(
-    folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting, *, as_json: bool
-) -> tuple[int, Formulated]:
+def formulate(folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting) -> tuple[int, Formulated]:
     """Write manuals from the rules of a building run, and export them."""
-    out = console(as_json)
+    out = console()
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
             raise errors.BadArgument(f"{folder} is not a building run; rules come from `planbook build`")
@@ -182,6 +178,6 @@ def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonVal
 @click.argument("run", type=RUN_FOLDER)
 @PRICES
 @JSON
-def cost(run: Path, prices: Path | None, as_json: bool) -> int:
+def cost(run: Path, prices: Path | None) -> CommandResult:
     """Show the cost of building after each task, and how many task types had a procedure by then."""
-    return answer(errors.OK, show_cost(run, prices, as_json=as_json), as_json=as_json)
+    return errors.OK, show_cost(run, prices)

@@ -11,12 +11,11 @@ from planbook.commands.playing import play
 from planbook.commands.testing import STOPPED, test_config
 from planbook.config import Invocation
 from planbook.console import console
-from planbook.options import JSON, Command, options
+from planbook.options import JSON, Command, CommandResult, options
 from planbook.report import report_runs
 from planbook.results import Summary
 from planbook.runs import new_folder
 from planbook.settings import Settings
-from planbook.terminal.printing import answer
 from planbook.workers import Hosting
 
 ALFWORLD_TASKS = Settings.of(env="alfworld", split="generated:60", seeds="0-9")
@@ -59,9 +58,9 @@ NEXT = """Next:
 class Demo:
     """Plays the parts one after another, each in its own folder; ``code`` is the worst exit code."""
 
-    def __init__(self, out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None = None) -> None:
-        self._out, self._hosting, self._as_json, self._store = out, hosting, as_json, store
-        self.screen = console(as_json)
+    def __init__(self, out: Path | None, hosting: Hosting, *, store: str | None = None) -> None:
+        self._out, self._hosting, self._store = out, hosting, store
+        self.screen = console()
         self.summaries: list[Summary] = []
         self.code = errors.OK
 
@@ -83,10 +82,10 @@ class Demo:
         built = self._folder(BUILDING, "build")
         hosting = {name: getattr(self._hosting, name) for name in Invocation.model_fields}
         where = {"out": built, "store": self._store, "executor": "threads"}  # building plays one episode at a time
-        self._add(*build(BUILDING.model_copy(update=hosting | where), as_json=self._as_json))
+        self._add(*build(BUILDING.model_copy(update=hosting | where)))
         if self.code in STOPPED:
             return
-        code, _ = formulate(built, {}, None, self._hosting, as_json=self._as_json)
+        code, _ = formulate(built, {}, None, self._hosting)
         self.code = max(self.code, code)
         self.screen.print()
         tested = test_config(TESTING.model_copy(update={"library": str(built)}))
@@ -97,14 +96,14 @@ class Demo:
     def _show_next(self, built: Path) -> None:
         """Write the report of the building run, and suggest what to try next."""
         self.screen.print("Report, to open in a browser: ", end="")
-        report_runs((built,), None, None, as_json=self._as_json)
+        report_runs((built,), None, None)
         plan = min((built / "learnt").rglob("procedures/*.py"))
         message = NEXT.format(tested=self.summaries[-1].run, plan=plan, kind=plan.stem)
         self.screen.print(message, markup=False, soft_wrap=True)
 
     @property
     def _play_arguments(self) -> dict[str, Any]:
-        return {"hosting": self._hosting, "as_json": self._as_json, "store": self._store}
+        return {"hosting": self._hosting, "store": self._store}
 
     def _folder(self, settings: Settings, name: str) -> Path:
         if self._out:
@@ -121,15 +120,15 @@ class Demo:
 @click.command("demo", cls=Command)
 @options("Running")
 @JSON
-def demo(settings: Settings, as_json: bool) -> int:
+def demo(settings: Settings) -> CommandResult:
     """Show the main features with what ships: no key, no download."""
-    code, summaries = show(settings.out, settings.hosting(), as_json=as_json, store=settings.store)
-    return answer(code, {"runs": [summary.model_dump(mode="json") for summary in summaries]}, as_json=as_json)
+    code, summaries = show(settings.out, settings.hosting(), store=settings.store)
+    return code, {"runs": [summary.model_dump(mode="json") for summary in summaries]}
 
 
-def show(out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None = None) -> tuple[int, list[Summary]]:
+def show(out: Path | None, hosting: Hosting, *, store: str | None = None) -> tuple[int, list[Summary]]:
     """Play stored procedures on ALFWorld and, if Chromium is installed, on web pages; then four methods; then learn."""
-    demo = Demo(out, hosting, as_json=as_json, store=store)
+    demo = Demo(out, hosting, store=store)
     demo.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
     for settings in (ALFWORLD_TASKS, MINIWOB_TASKS):
         demo.play_procedures(settings)

@@ -19,7 +19,7 @@ from planbook.planner import Recall
 from planbook.results import read_folder
 from planbook.runs import RunFile, is_run, new_folder
 from planbook.settings import Settings, split_names
-from planbook.terminal.printing import answer, print_parts
+from planbook.terminal.printing import print_parts
 
 
 class Effects(BaseModel):
@@ -43,16 +43,15 @@ class Effects(BaseModel):
 @click.option("--parts", default="", metavar="NAME,...", help="Leave out only these: rule_3, skill:TYPE.")
 @options(*SELECTION, "after", "rule_tokens", "Planning", "Models", "Spending", "Running")
 @JSON
-def effect_command(library: Path, parts: str, settings: Settings, as_json: bool) -> int:
+def effect_command(library: Path, parts: str, settings: Settings) -> tuple[int, Effects]:
     """Measure what each rule and skill of a building run RUN is worth, by playing test tasks without it.
 
     One run plays with everything. Then, for each part, a run without it plays the tasks whose prompts it changes.
     """
-    code, effects = effect(library, split_names(parts), settings, as_json=as_json)
-    return answer(code, effects, as_json=as_json)
+    return effect(library, split_names(parts), settings)
 
 
-def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: bool) -> tuple[int, Effects]:
+def effect(folder: Path, parts: Sequence[str], settings: Settings) -> tuple[int, Effects]:
     """Measure on test tasks what the rules and skills of a library are worth: the named ``parts``, or all."""
     building = RunFile.read(folder).config if is_run(folder) else None
     env = settings.env or (building.env if building else "")
@@ -66,19 +65,17 @@ def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: b
             f"name the model that plays with --model{f' ({folder} was built with {models})' if models else ''}; or "
             "measure the procedures alone, which ask no model, with --planner procedures"
         )
-    series = Series(settings, as_json=as_json)
-    return play_effects(config, parts or known, settings.out or new_folder(config), series, as_json=as_json)
+    series = Series(settings)
+    return play_effects(config, parts or known, settings.out or new_folder(config), series)
 
 
-def play_effects(
-    config: Config, parts: Sequence[str], out: Path, series: Series, *, as_json: bool
-) -> tuple[int, Effects]:
+def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series) -> tuple[int, Effects]:
     """Play a test run with everything, and one without each part, in folders below ``out``; print the effects.
 
     A run without a part plays only the tasks whose prompts it changes. Stops after the first run that is interrupted or
     whose budget ends; the same command continues. Raises BadArgument, BadRun.
     """
-    screen, without = console(as_json), dict[str, Path | None]()
+    screen, without = console(), dict[str, Path | None]()
     worst, summary = series.play(config, out / "all")
     finished = worst not in STOPPED
     for part, (ablated, affected) in _ablations(config, parts if finished else ()).items():

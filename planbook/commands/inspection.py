@@ -1,7 +1,6 @@
 """Commands that list environments and planners, and run benchmarks: envs, planners, bench."""
 
 import dataclasses
-import json
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -14,28 +13,14 @@ from rich.table import Table
 
 from planbook import errors
 from planbook.console import console
-from planbook.envs import (
-    ActionSpec,
-    Environment,
-    MissingRequirement,
-    known_environments,
-    load_environment,
-)
+from planbook.envs import ActionSpec, Environment, MissingRequirement, known_environments, load_environment
 from planbook.manuals import ProcedureLibrary, existing_demonstrations
 from planbook.option_values import option_facts, options_table
-from planbook.options import JSON, Command, options
+from planbook.options import JSON, Command, CommandResult, options
 from planbook.papers import settings_of_papers
-from planbook.planner import (
-    AGENT,
-    METHODS,
-    Method,
-    UnknownStrategy,
-    method,
-    registered_methods,
-)
+from planbook.planner import AGENT, METHODS, Method, UnknownStrategy, method, registered_methods
 from planbook.sandbox import Sandbox
 from planbook.settings import Settings
-from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream", "tools")
@@ -46,7 +31,7 @@ CLONE = Path(__file__).parents[2]
 @click.command(cls=Command)
 @click.argument("part", type=click.Choice(BENCHMARKS))
 @JSON
-def bench(part: str, as_json: bool) -> int:
+def bench(part: str) -> CommandResult:
     """Measure the speed of planbook and of installed peers. The benchmarks come with a clone of the repository."""
     if not (CLONE / "tools" / "bench").is_dir():
         raise MissingRequirement(
@@ -55,15 +40,15 @@ def bench(part: str, as_json: bool) -> int:
         )
     if str(CLONE) not in sys.path:
         sys.path.append(str(CLONE))
-    measure: Callable[..., int] = import_module("tools.bench").show
-    return measure(part, as_json=as_json)
+    measure: Callable[[str], CommandResult] = import_module("tools.bench").show
+    return measure(part)
 
 
 @click.command(cls=Command)
 @click.option("--env", "env", default=None, help="Show only this environment: a name or FILE.py:Class.")
 @options("env_options")
 @JSON
-def envs(env: str | None, settings: Settings, as_json: bool) -> int:
+def envs(env: str | None, settings: Settings) -> CommandResult:
     """List environments with task types and requirements, and the mechanisms that the kernel grants the sandbox."""
     if settings.env_options and not env:
         raise errors.BadArgument("--option belongs to one environment; name it with --env")
@@ -71,7 +56,7 @@ def envs(env: str | None, settings: Settings, as_json: bool) -> int:
     environments = [load_environment(name) for name in ([env] if env else sorted(known_environments()))]
     with Sandbox(unsafe_no_sandbox=True) as sandbox:  # runs no plan, and must not fail for a missing mechanism
         mechanisms = list(sandbox.mechanisms().values())
-    out = console(as_json)
+    out = console()
     for environment in environments:
         out.print(_environment_table(environment, chosen))
         if env:
@@ -83,16 +68,10 @@ def envs(env: str | None, settings: Settings, as_json: bool) -> int:
         missing = "required, and not granted" if mechanism.required else "not granted"
         table.add_row(mechanism.name, "granted" if mechanism.granted else f"{missing}: {mechanism.reason}")
     out.print(table)
-    if as_json:
-        click.echo(
-            json.dumps(
-                {
-                    "worlds": {environment.name: _facts(environment, chosen) for environment in environments},
-                    "sandbox": [dataclasses.asdict(mechanism) for mechanism in mechanisms],
-                }
-            )
-        )
-    return errors.OK
+    return errors.OK, {
+        "worlds": {environment.name: _facts(environment, chosen) for environment in environments},
+        "sandbox": [dataclasses.asdict(mechanism) for mechanism in mechanisms],
+    }
 
 
 def _environment_table(environment: type[Environment], options: BaseModel | None) -> Table:
@@ -151,10 +130,10 @@ SOMETIMES = "sometimes"
 @click.command(cls=Command)
 @click.argument("name", required=False)
 @JSON
-def planners(name: str | None, as_json: bool) -> int:
+def planners(name: str | None) -> CommandResult:
     """List the planning methods, or show one with its options and its demonstrations for each environment."""
     chosen, unusable = ({name: method(name)}, {}) if name else _all_methods()
-    out = console(as_json)
+    out = console()
     if name is None:
         out.print(_methods_table(chosen))
         for reason in unusable.values():
@@ -172,7 +151,7 @@ def planners(name: str | None, as_json: bool) -> int:
             if table.row_count:
                 out.print(table)
     facts = {key: _method_facts(key, strategy) for key, strategy in chosen.items()}
-    return answer(errors.OK, {"planners": facts, "unusable": unusable}, as_json=as_json)
+    return errors.OK, {"planners": facts, "unusable": unusable}
 
 
 def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:

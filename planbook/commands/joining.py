@@ -13,7 +13,6 @@ from planbook.planner import EpisodeStopped
 from planbook.resuming import check_config, notice_changes
 from planbook.runs import Run
 from planbook.settings import Settings
-from planbook.terminal.printing import answer
 from planbook.wording import counted
 from planbook.workers import Hosting, join_run
 
@@ -33,17 +32,16 @@ class Joined(BaseModel):
 @click.argument("run", type=RUN_FOLDER)
 @options("prices", "jobs", "unsafe_no_sandbox")
 @JSON
-def join_command(run: Path, settings: Settings, as_json: bool) -> int:
+def join_command(run: Path, settings: Settings) -> tuple[int, Joined]:
     """Help to play a RUN that another process plays, on this machine or another one.
 
     If the events of the run are in PostgreSQL, a copy of its folder is enough. If this process is lost, another one
     continues its episodes. This process ends when the process that plays the run ends.
     """
-    code, joined = join(run, settings.hosting(), as_json=as_json)
-    return answer(code, joined, as_json=as_json)
+    return join(run, settings.hosting())
 
 
-def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]:
+def join(folder: Path, hosting: Hosting) -> tuple[int, Joined]:
     """Help to play a run that another process plays. Raises the error that stops it."""
     with closing(Run.open(folder)) as run:
         check_config(run.config, folder)
@@ -57,7 +55,7 @@ def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]
         raise report.error
     with closing(Run.open(folder)) as run:
         played = report.episodes(run.store)
-    out = console(as_json)
+    out = console()
     out.print(f"{counted(played, 'episode')} of {folder} played here.", markup=False, soft_wrap=True)
     spent = report.spent
     joined = Joined(episodes=played, model_calls=spent.calls, tokens=spent.tokens, run=str(folder))

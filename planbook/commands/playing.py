@@ -35,15 +35,7 @@ from planbook.knowledge import (
 )
 from planbook.learning import playing_memory, tasks_of
 from planbook.options import JSON, PLAYING, TABLE, Command, options
-from planbook.planner import (
-    ERROR_KINDS,
-    BudgetEnded,
-    Cell,
-    Ending,
-    Memory,
-    ModelError,
-    Outcome,
-)
+from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, Memory, ModelError, Outcome
 from planbook.results import (
     UNSAFE,
     Summary,
@@ -62,22 +54,9 @@ from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.settings import Settings
 from planbook.spending import check_money
 from planbook.store import Watch
-from planbook.terminal.printing import (
-    Progress,
-    answer,
-    episode_line,
-    print_parts,
-    results,
-    stream_line,
-)
+from planbook.terminal.printing import Progress, episode_line, print_parts, results, stream_line
 from planbook.wording import counted, first_line
-from planbook.workers import (
-    Control,
-    Hosting,
-    check_executor,
-    check_roles,
-    play_episodes,
-)
+from planbook.workers import Control, Hosting, check_executor, check_roles, play_episodes
 
 OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 STOPPED_BY_WATCH = "Stopped from planbook watch."
@@ -89,12 +68,12 @@ QUOTED_CHARS = 240
 @options(*PLAYING, "Resuming", planner="procedures")
 @TABLE
 @JSON
-def run_command(settings: Settings, table: bool, as_json: bool) -> int:
+def run_command(settings: Settings, table: bool) -> tuple[int, Summary]:
     """Play tasks of an environment with a planning method."""
-    code, summary = play_settings(settings, "procedures", as_json=as_json)
+    code, summary = play_settings(settings, "procedures")
     if table or settings.paper:
-        summary = with_table(summary, as_json=as_json)
-    return answer(code, summary, as_json=as_json)
+        summary = with_table(summary)
+    return code, summary
 
 
 def play(
@@ -102,7 +81,6 @@ def play(
     out: Path | None,
     hosting: Hosting,
     *,
-    as_json: bool,
     watch: Watch | None = None,
     store: str | None = None,
     tasks: Sequence[Task] | None = None,
@@ -138,7 +116,7 @@ def play(
     ) as run:
         if forked and run.is_new:
             keep_recall(run, forked)
-        return play_run(run, hosting, as_json=as_json, watch=watch)
+        return play_run(run, hosting, watch=watch)
 
 
 def play_settings(
@@ -146,7 +124,6 @@ def play_settings(
     planner: str,
     options: Mapping[str, JsonValue] = MappingProxyType({}),
     *,
-    as_json: bool,
     watch: Watch | None = None,
 ) -> tuple[int, Summary]:
     """Begin the run that the settings describe, or resume the one that they name, and play it to the end.
@@ -156,22 +133,22 @@ def play_settings(
     hosting = settings.hosting()
     if settings.resume is not None:
         settings.refuse_fixed("--resume")
-        return resume(settings.resume, hosting, again=settings.again, as_json=as_json)
+        return resume(settings.resume, hosting, again=settings.again)
     config = settings.config(planner, options)
-    return play(config, settings.out, hosting, as_json=as_json, watch=watch, store=settings.store)
+    return play(config, settings.out, hosting, watch=watch, store=settings.store)
 
 
-def resume(folder: Path, hosting: Hosting, *, again: str | None = None, as_json: bool) -> tuple[int, Summary]:
+def resume(folder: Path, hosting: Hosting, *, again: str | None = None) -> tuple[int, Summary]:
     """Resume a run; ``again`` names the outcome whose episodes are played again."""
     with closing(Run.open(folder, to_play=True)) as run:
         check_config(run.config, folder)
         check_executor(run.config, hosting)
         paths = broken_paths(run) if again == Outcome.BROKEN else []
-        return play_run(run, hosting, as_json=as_json, again=paths)
+        return play_run(run, hosting, again=paths)
 
 
 def play_run(
-    run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None = None, again: Sequence[str] = ()
+    run: Run, hosting: Hosting, *, watch: Watch | None = None, again: Sequence[str] = ()
 ) -> tuple[int, Summary]:
     """Play the open episodes of a run, print its results, and return the exit code.
 
@@ -192,7 +169,7 @@ def play_run(
     finally:
         run.end_invocation()
     seconds = time.monotonic() - begun
-    summary, out = read_run(run).summary(seconds, run.meter.spent), console(as_json)
+    summary, out = read_run(run).summary(seconds, run.meter.spent), console()
     _show_played(run, summary, title, out)
     if formulated:
         out.print(

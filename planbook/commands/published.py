@@ -17,12 +17,12 @@ class Tested(Summary):
     table: PaperComparison | None
 
 
-def with_table(summary: Summary, *, as_json: bool) -> Tested:
+def with_table(summary: Summary) -> Tested:
     """Print the comparison with papers and return the summary with it. Raises BadRun, BadKnowledge."""
     with closing(Run.open(Path(summary.run))) as run:
         config = run.config
     comparison = compare_with_papers(config, summary)
-    print_parts(console(as_json), paper_tables(comparison) if comparison else [_no_figures(config)])
+    print_parts(console(), paper_tables(comparison) if comparison else [_no_figures(config)])
     return Tested(**dict(summary), table=comparison)
 
 

@@ -23,7 +23,7 @@ from planbook.results.measures import ALL
 from planbook.runs import Run, is_run, new_folder
 from planbook.settings import Settings
 from planbook.spending import prices_from, spent_so_far
-from planbook.terminal.printing import answer, print_parts
+from planbook.terminal.printing import print_parts
 from planbook.wording import NO_FIGURE, fixed, interval
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
@@ -62,23 +62,22 @@ class Curve(BaseModel):
 @options(*PLAYING)
 @TABLE
 @JSON
-def test_command(settings: Settings, table: bool, as_json: bool) -> int:
+def test_command(settings: Settings, table: bool) -> tuple[int, Summary | Curve]:
     """Play test tasks with what was learned, and learn nothing from them."""
-    code, tested = test(settings, table=table or settings.paper, as_json=as_json)
-    return answer(code, tested, as_json=as_json)
+    return test(settings, table=table or settings.paper)
 
 
-def test(settings: Settings, *, table: bool, as_json: bool) -> tuple[int, Summary | Curve]:
+def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
     """Play test tasks with what was learned, in one run for each number of building tasks (--after)."""
     after = settings.after if len(settings.after) > 1 else ()
     config = test_config(settings.model_copy(update={"after": ()}) if after else settings)
-    series = Series(settings, as_json=as_json)
+    series = Series(settings)
     if not after:
         code, summary = series.play(config, settings.out)
-        return code, with_table(summary, as_json=as_json) if table else summary
-    code, curve = play_curve(config, after, settings.out or new_folder(config), series, as_json=as_json)
+        return code, with_table(summary) if table else summary
+    code, curve = play_curve(config, after, settings.out or new_folder(config), series)
     if table:
-        comparison = with_table(curve.curve[-1].summary, as_json=as_json).table
+        comparison = with_table(curve.curve[-1].summary).table
         curve = curve.model_copy(update={"table": comparison})
     return code, curve
 
@@ -95,14 +94,14 @@ def test_config(settings: Settings) -> Config:
 class Series:
     """Plays runs one after another, within one budget for all."""
 
-    def __init__(self, settings: Settings, *, as_json: bool) -> None:
-        self._hosting, self._store, self._as_json = settings.hosting(), settings.store, as_json
+    def __init__(self, settings: Settings) -> None:
+        self._hosting, self._store = settings.hosting(), settings.store
         self._played: list[Path] = []
 
     def play(self, config: Config, out: Path | None, tasks: Sequence[Task] | None = None) -> tuple[int, Summary]:
         """Play a run of ``tasks``, by default the selected ones, and return its exit code."""
         hosting = self._hosting.model_copy(update={"budget": self._remaining()})
-        code, summary = play(config, out, hosting, as_json=self._as_json, store=self._store, tasks=tasks)
+        code, summary = play(config, out, hosting, store=self._store, tasks=tasks)
         self._played.append(Path(summary.run))
         return code, summary
 
@@ -123,7 +122,7 @@ def remaining(budget: Budget, spent: Spent) -> Budget:
     return budget.model_copy(update=left)
 
 
-def play_curve(config: Config, after: Sequence[int], out: Path, series: Series, *, as_json: bool) -> tuple[int, Curve]:
+def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) -> tuple[int, Curve]:
     """Play a test run for each number of building tasks, in folders below ``out``, and print the curve.
 
     Stops after the first run that is interrupted or whose budget ends; the same command continues. Raises BadArgument,
@@ -137,10 +136,10 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series, 
         worst = max(worst, code)
         if code in STOPPED:
             message = f"Not finished at {number} building tasks; the same command with --out {out} continues."
-            console(as_json).print(message, soft_wrap=True)
+            console().print(message, soft_wrap=True)
             break
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_paying(points))
-    screen = console(as_json)
+    screen = console()
     screen.print(curve_table(curve))
     screen.print(target_line(curve))
     print_parts(screen, paying_table(curve.paying, "building tasks"))

@@ -9,12 +9,12 @@ import click
 from pydantic import JsonValue
 
 from planbook import errors
-from planbook.console import console
+from planbook.console import console, ends_in_json
 from planbook.envs import known_environments
 from planbook.errors import BadArgument
 from planbook.graphs.running import GraphArguments, run_graph
 from planbook.option_values import pairs
-from planbook.options import JSON, Command, options
+from planbook.options import JSON, Command, CommandResult, options
 from planbook.planner import (
     DEFAULT_ROLE,
     GRAPH_FORMATS,
@@ -33,7 +33,6 @@ from planbook.planner import (
     whole_graph,
 )
 from planbook.settings import Settings, absolute_model
-from planbook.terminal.printing import answer
 from planbook.wording import counted
 from planbook.workers import open_model
 
@@ -74,12 +73,12 @@ def new(file: Path) -> int:
 @graph.command()
 @click.argument("name", metavar="GRAPH")
 @JSON
-def check(name: str, as_json: bool) -> int:
+def check(name: str) -> CommandResult:
     """Check GRAPH without running it, and list every fault with its line."""
     path = graph_path(name)
     text = graph_text(path)
     faults = graph_faults(text, path)
-    out = console(as_json)
+    out = console()
     for fault in faults:
         out.print(f"{path}:{fault}", markup=False, soft_wrap=True)
     if faults:
@@ -92,7 +91,7 @@ def check(name: str, as_json: bool) -> int:
         for number, layer in enumerate(layers, 1):
             out.print(f"  {number}. {', '.join(layer)}", markup=False, soft_wrap=True)
     result = {"graph": str(path), "faults": [fault._asdict() for fault in faults]}
-    return answer(errors.BAD_INPUT if faults else errors.OK, result, as_json=as_json)
+    return errors.BAD_INPUT if faults else errors.OK, result
 
 
 def _layers(file: GraphFile) -> list[list[str]]:
@@ -139,14 +138,8 @@ def draw(name: str, form: str | None, out: Path | None) -> int:
 @options("Models", "Spending", "out")
 @JSON
 def run(
-    name: str,
-    values: tuple[str, ...],
-    files: tuple[str, ...],
-    passes: int,
-    side_by_side: int,
-    settings: Settings,
-    as_json: bool,
-) -> int:
+    name: str, values: tuple[str, ...], files: tuple[str, ...], passes: int, side_by_side: int, settings: Settings
+) -> CommandResult:
     """Run GRAPH: print each node with its answer, and the last answer at the end."""
     path = graph_path(name)
     text = graph_text(path)
@@ -162,9 +155,9 @@ def run(
         side_by_side=side_by_side,
     )
     code, result = run_graph(file, text, arguments, settings.out)
-    if not as_json and not result.problem:
+    if not ends_in_json() and not result.problem:
         click.echo(value_text(result.answer))
-    return answer(code, result, as_json=as_json)
+    return code, result
 
 
 def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:

@@ -84,8 +84,7 @@ ROWS = 500
 ALL = select(EVENT).order_by(EVENT.c.id)
 BELOW = ALL.where(
     or_(
-        EVENT.c.scope == bindparam("scope"),
-        and_(EVENT.c.scope >= bindparam("first"), EVENT.c.scope < bindparam("end")),
+        EVENT.c.scope == bindparam("scope"), and_(EVENT.c.scope >= bindparam("first"), EVENT.c.scope < bindparam("end"))
     )
 )
 """Selects a scope and those below it. It is compiled once, as every episode uses it."""

@@ -15,15 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from planbook.knowledge import memory_of
-from planbook.planner import (
-    Ending,
-    EpisodeStopped,
-    Memory,
-    Meter,
-    Roles,
-    Spent,
-    no_model,
-)
+from planbook.planner import Ending, EpisodeStopped, Memory, Meter, Roles, Spent, no_model
 from planbook.runs import DIVERGED, Entry, Run, RunFile, index_of, set_aside
 from planbook.sandbox import Sandbox
 from planbook.spending import prices_from
