@@ -1,7 +1,5 @@
 """Commands that read runs: show, report, watch, compare, stats."""
 
-import os
-import sys
 import webbrowser
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -14,7 +12,7 @@ from rich.text import Text
 
 from planbook import errors
 from planbook.compare import compare_all, comparison_parts, full_name, group_parts, group_rows, parse_where, setting
-from planbook.console import ERRORS, PLAIN_WIDTH, console, ends_in_json
+from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
 from planbook.errors import BadArgument
 from planbook.options import JSON, PRICES, RUN_FOLDER, CommandResult
@@ -49,7 +47,7 @@ def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
 
             facts: dict[str, Any] = {"repeat": entry.repeat, "run": facts_of(opened, entry.index)}
             return errors.OK, _read_trajectory(opened, entry, entry.index in endings).model_copy(update=facts)
-        out = Console(highlight=False, emoji=False, markup=False, width=_width())
+        out = console()
         for piece in _heading(entry, endings.get(entry.index), events):
             _print(out, piece)
         _print(out, "")
@@ -114,16 +112,6 @@ def _heading(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterat
     if cost.calls:
         spent = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens, {cost.waited:.1f} s of waiting"
         yield text(f"{counted(cost.calls, 'model call')}: {spent}", "dim")
-
-
-def _width() -> int | None:
-    """Return the width of the terminal, also if the output goes to a pager."""
-    if sys.stdout.isatty():
-        return None
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns
-    except (OSError, ValueError):
-        return PLAIN_WIDTH
 
 
 @click.command()

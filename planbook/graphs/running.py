@@ -3,7 +3,7 @@
 The run has one episode without an environment. Its one round holds the passes, and it ends when all are finished.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from textwrap import indent
@@ -82,19 +82,6 @@ class GraphRan(BaseModel):
     run: str
 
 
-class GraphRun(Run):
-    """A run folder with passes of a graph."""
-
-    of_a_graph = True
-
-    @classmethod
-    def _other(cls, different: Sequence[str]) -> str:
-        """Return the difference in terms of ``planbook graph run``."""
-        if "planner_options.graph" in different:
-            return "the graph has changed since, and a changed graph is another run"
-        return super()._other([name.replace("planner_options.given.", "--set ") for name in different])
-
-
 def config_of(file: GraphFile, text: str, arguments: GraphArguments) -> Config:
     """Return the recorded configuration; the number of passes, which may change on resume, is not part of it."""
     options: dict[str, JsonValue] = {"graph": text, "given": dict(arguments.values)}
@@ -117,7 +104,7 @@ def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path |
     """Run the passes, or resume them if the folder holds the same run. Return the exit code and the result."""
     config, task = config_of(file, text, arguments), task_of(file)
     made = inputs_of_graph(config, arguments.invocation.prices)
-    with closing(GraphRun.create(out or new_folder(config), config, [task], made_of=made)) as run:
+    with closing(Run.create(out or new_folder(config), config, [task], made_of=made)) as run:
         run.begin_invocation(arguments.invocation)
         try:
             return _GraphPasses(run, file, arguments).run_all()
@@ -128,7 +115,7 @@ def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path |
 class _GraphPasses:
     """The passes of one invocation, in their own thread so that Ctrl-C interrupts any wait."""
 
-    def __init__(self, run: GraphRun, file: GraphFile, arguments: GraphArguments) -> None:
+    def __init__(self, run: Run, file: GraphFile, arguments: GraphArguments) -> None:
         self.run, self.file, self.arguments = run, file, arguments
         self.steering = Steering()
         self.result = GraphRan(graph=file.name, passes=0, run=str(run.folder))

@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from planbook.config import Config, Invocation
 from planbook.envs import Task
@@ -35,11 +35,6 @@ from planbook.wording import outcome_of, why
 from planbook.writing import TEMPORARY
 
 STORE_FILE = "run.db"
-OTHER_KIND = {
-    False: "holds passes of a prompt graph, without an environment: `planbook graph run --out` continues them, "
-    "`planbook show` and `planbook report` show them",
-    True: "holds episodes, and no passes of a prompt graph; name another folder with --out",
-}
 FORMULATOR_SHARE = 0.1
 """The share of a building run's budget that is kept for its manual, unless ``--budget formulator=SHARE`` is given."""
 PAUSED = "paused"
@@ -51,9 +46,6 @@ NONE: Mapping[str, int] = {}
 
 class Run:
     """An open run folder."""
-
-    of_a_graph: ClassVar[bool] = False
-    """True if the run holds passes of a prompt graph instead of episodes."""
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
@@ -126,9 +118,11 @@ class Run:
         allows the run of a prompt graph too: it has one episode, without an environment.
         """
         file = RunFile.read(folder)
-        of_a_graph = file.config.planner == GRAPH_PLANNER
-        if of_a_graph != cls.of_a_graph and not (of_a_graph and graphs):
-            raise BadRun(f"{folder} {OTHER_KIND[cls.of_a_graph]}")
+        if file.config.planner == GRAPH_PLANNER and not graphs:
+            raise BadRun(
+                f"{folder} holds passes of a prompt graph, without an environment: `planbook graph run --out` "
+                "continues them, `planbook show` and `planbook report` show them"
+            )
         if file.store is None and not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}, which has its events; put it back")
         if file.store is None and not (folder / STORE_FILE).stat().st_size:
@@ -155,19 +149,14 @@ class Run:
 
     @classmethod
     def _open_same(cls, folder: Path, config: Config, store: str | None) -> Self:
-        run = cls.open(folder, to_play=True, store=store)
+        run = cls.open(folder, to_play=True, store=store, graphs=True)
         new, existing = config.model_dump(), run.config.model_dump()
         if store:
             new["store"], existing["store"] = without_password(store), run._file.store and run._file.store.url
         if different := list(_differing_names(existing, new)):
             run.close()
-            raise BadRun(f"{folder} holds another run ({cls._other(different)}); name another folder with --out")
+            raise BadRun(f"{folder} holds another run (other {', '.join(different)}); name another folder with --out")
         return run
-
-    @classmethod
-    def _other(cls, different: Sequence[str]) -> str:
-        """Return the names of the settings that differ, in words."""
-        return f"other {', '.join(different)}"
 
     def _record_entries(self, tasks: Sequence[Task]) -> None:
         repeats = range(self.config.repeats) if self.forked is None else [self.forked.repeat]
