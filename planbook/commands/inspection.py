@@ -78,22 +78,20 @@ def _environment_table(environment: type[Environment], options: BaseModel | None
     table = Table(title=environment.name, title_justify="left", show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
-    procedures = ProcedureLibrary(environment).files
-    types = environment.task_types(options)
-    table.add_row("splits", ", ".join(environment.task_splits(options)))
-    names = ", ".join(types) or "those of its task file (-o tasks=FILE)"
-    table.add_row(counted(len(types), "task type") if types else "task types", names)
-    table.add_row("actions", ", ".join(map(_call, environment.actions.values())))
-    if environment.queries:
-        table.add_row("queries", ", ".join(map(_call, environment.queries.values())))
-    if environment.attributes:
-        table.add_row("attributes", ", ".join(environment.attributes))
-    if fields := environment.Options.model_fields:
-        table.add_row("options", ", ".join(fields))
-    if environment.restores:
-        table.add_row("rewinding", environment.restores)
-    if environment.types:
-        table.add_row("procedures", f"for {len(procedures)} of {counted(len(environment.types), 'task type')}")
+    types, solvable = environment.types, len(ProcedureLibrary(environment).files)
+    rows = {
+        "splits": ", ".join(environment.task_splits(options)),
+        "task types": ", ".join(environment.task_types(options)) or "those of its task file (-o tasks=FILE)",
+        "actions": ", ".join(map(_call, environment.actions.values())),
+        "queries": ", ".join(map(_call, environment.queries.values())),
+        "attributes": ", ".join(environment.attributes),
+        "options": ", ".join(environment.Options.model_fields),
+        "rewinding": environment.restores,
+        "procedures": f"for {solvable} of {counted(len(types), 'task type')}" if types else "",
+    }
+    for name, text in rows.items():
+        if text:
+            table.add_row(name, text)
     for requirement in environment.requirements():
         state = requirement.found or f"missing: {requirement.remedy}"
         table.add_row(requirement.name, state, style="" if requirement.found else "yellow")
@@ -168,10 +166,15 @@ def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
     return methods, unusable
 
 
-def _methods_table(methods: Mapping[str, Method]) -> Table:
-    table = Table(title="planning methods", title_justify="left")
-    for column in ("name", "what it does", "roles it asks"):
+def _empty_table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in columns:
         table.add_column(column, no_wrap=column == "name")
+    return table
+
+
+def _methods_table(methods: Mapping[str, Method]) -> Table:
+    table = _empty_table("planning methods", "name", "what it does", "roles it asks")
     for name, strategy in methods.items():
         table.add_row(name, strategy.summary, _roles(strategy))
     return table
@@ -185,9 +188,7 @@ def _method_table(name: str, strategy: Method) -> Table:
 
 
 def _demonstrations_table(strategy: Method) -> Table:
-    table = Table(title="demonstrations by environment", title_justify="left")
-    for column in ("environment", "demonstrations", "missing"):
-        table.add_column(column)
+    table = _empty_table("demonstrations by environment", "environment", "demonstrations", "missing")
     names = strategy.demonstrations
     for environment, shipped in _shipped_demonstrations(strategy).items():
         missing = ", ".join(name for name in names if name not in shipped)
@@ -196,28 +197,22 @@ def _demonstrations_table(strategy: Method) -> Table:
 
 
 def _papers_table(name: str) -> Table:
-    table = Table(title="what --paper sets", title_justify="left")
-    for column in ("paper", "environment", "split", "settings"):
-        table.add_column(column)
+    table = _empty_table("what --paper sets", "paper", "environment", "split", "settings")
     for (env, split), settings in settings_of_papers(name).items():
         table.add_row(settings.paper, env, split, str(settings))
     return table
 
 
 def _roles(strategy: Method) -> str:
-    return (
-        ", ".join(f"{role} ({SOMETIMES})" if role in strategy.sometimes else role for role in strategy.roles) or "none"
-    )
+    roles = (f"{role} ({SOMETIMES})" if role in strategy.sometimes else role for role in strategy.roles)
+    return ", ".join(roles) or "none"
 
 
 def _shipped_demonstrations(strategy: Method) -> dict[str, tuple[str, ...]]:
     """Return the demonstrations that ship, by environment; empty for a method that shows none."""
     names = strategy.demonstrations
-    return (
-        {environment: existing_demonstrations(environment, names) for environment in sorted(known_environments())}
-        if names
-        else {}
-    )
+    environments = sorted(known_environments()) if names else []
+    return {environment: existing_demonstrations(environment, names) for environment in environments}
 
 
 def _method_facts(name: str, strategy: Method) -> dict[str, Any]:
