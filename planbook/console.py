@@ -84,9 +84,9 @@ def right_aligned(
     return table
 
 
-def table_of(grid: Grid, *, long: Literal["whole", "folded"] = "whole") -> Table:
+def table_of(grid: Grid) -> Table:
     """Return a grid as a table, with a line above its row ``all``."""
-    table = right_aligned(grid.name, grid.columns, title=grid.title, long=long)
+    table = right_aligned(grid.name, grid.columns, title=grid.title)
     for row in grid.rows:
         total = row[0] == ALL and len(grid.rows) > 1
         if total:

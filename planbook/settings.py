@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, Validati
 from planbook.config import (
     FOUND,
     GIVEN,
+    LEARNED_LIBRARY,
     LIBRARIES,
     UNTYPED,
     Building,
@@ -171,6 +172,12 @@ class Settings(Playing, Building, Invocation):
         """Return the environment's options, defaults included. Raises BadArgument."""
         actions = {"paper_actions": True} if self.paper_actions else {}
         return validate(self.environment().Options, {**paper.env_options, **self.env_options, **actions}, "--option")
+
+    def with_learned_library(self) -> Self:
+        """Return the settings with the library that a shipped run learned, if it exists and no other was given."""
+        if self.was_given("library") or not (LIBRARIES[LEARNED_LIBRARY] / self.environment().name).is_dir():
+            return self
+        return self.model_copy(update={"library": LEARNED_LIBRARY})
 
     def paper_settings(self, planner: str, *, building: bool = False) -> PaperSettings:
         """Return the settings of the method's paper if --paper was given, else none. Raises BadArgument."""

@@ -12,7 +12,7 @@ from planbook import errors
 from planbook.commands.building import ablated_options
 from planbook.commands.playing import play
 from planbook.commands.published import with_table
-from planbook.config import LEARNED_LIBRARY, LIBRARIES, Config
+from planbook.config import Config
 from planbook.console import console, right_aligned
 from planbook.envs import Task
 from planbook.options import JSON, PLAYING, TABLE, Command, options
@@ -30,8 +30,6 @@ STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 TEST_SEEDS = range(1000, 2000)
 """Seeds of tests where tasks are generated from seeds; building uses others."""
 TEST_TASKS_PER_TYPE = 6
-TARGET = 0.95
-"""The share of solved tasks in the headline of a curve."""
 
 
 class Point(BaseModel):
@@ -85,8 +83,7 @@ def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
 def test_config(settings: Settings) -> Config:
     """Return the configuration of a test. Defaults: the learned library, and procedures if no model is named."""
     planner = settings.planner or ("automanual" if settings.models else "procedures")
-    if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / settings.environment().name).is_dir():
-        settings = settings.model_copy(update={"library": LEARNED_LIBRARY})
+    settings = settings.with_learned_library()
     settings = settings.with_default_tasks(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
     return settings.config(planner, ablated_options(planner, settings.without))
 
@@ -141,7 +138,6 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_paying(points))
     screen = console()
     screen.print(curve_table(curve))
-    screen.print(target_line(curve))
     print_parts(screen, paying_table(curve.paying, "building tasks"))
     return worst, curve
 
@@ -165,18 +161,6 @@ def curve_paying(points: Sequence[Point]) -> dict[str, Paying | None]:
         name: paying.compared_with("no building tasks", baseline) if paying and baseline and name != "0" else paying
         for name, paying in costs.items()
     }
-
-
-def target_line(curve: Curve) -> str:
-    """Return the headline: the cost of building at the first point that reaches the target."""
-    for point in curve.curve:
-        if point.summary.tasks and point.summary.solved / point.summary.tasks >= TARGET:
-            built = point.until_then
-            return (
-                f"{TARGET:.0%} solved first after {point.after} building tasks: {built.calls:,} calls, "
-                f"{built.tokens:,} tokens and {built.actions:,} actions of building."
-            )
-    return f"No point of the curve solves {TARGET:.0%}."
 
 
 def curve_table(curve: Curve) -> Table:

@@ -28,7 +28,7 @@ from planbook.runs.folder import (
     index_of,
     is_claimed,
 )
-from planbook.runs.installed import changed_versions, versions
+from planbook.runs.installed import versions
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password, without_restart
 from planbook.wording import outcome_of, why
@@ -255,10 +255,6 @@ class Run:
         self._file = self._file.model_copy(update={"imported": imported, "config": config})
         self.imported, self.config = imported, config
         self._file.write(self.folder)
-
-    def changed_versions(self) -> list[str]:
-        """Return the versions that have changed since the run began, in words."""
-        return [str(change) for change in changed_versions(self.versions, versions())]
 
     def entries(self) -> list[Entry]:
         """Return the episodes of the run, in order."""

@@ -156,10 +156,6 @@ class Store:
         with self._database.reading() as connection:
             yield from _read(connection, AFTER, {"row": number, "of_kind": kind})
 
-    def count(self, scope: str) -> int:
-        """Return the number of events of a scope and those below it."""
-        return sum(1 for _ in self.events(scope))
-
     def hold(self, index: int) -> AbstractContextManager[bool]:
         """Lock an episode against other threads and processes; give False if one has locked it.
 

@@ -69,7 +69,7 @@ def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
         if isinstance(part, str):
             out.print(harmless(part), markup=False, soft_wrap=True)
         else:
-            out.print(table_of(part, long="folded") if isinstance(part, Grid) else part, markup=False)
+            out.print(table_of(part) if isinstance(part, Grid) else part, markup=False)
 
 
 def results(summary: Summary, title: str) -> Grid | str:

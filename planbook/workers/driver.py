@@ -1,7 +1,7 @@
 """Play a run: start workers, report the endings that they record, and replace lost workers."""
 
 import queue
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -117,7 +117,7 @@ class RunDriver:
         """Divide the number of parallel episodes among the workers."""
         parallel = self._run.config.environment.parallel
         threads = [jobs // workers + (index < jobs % workers) if parallel else 1 for index in range(workers)]
-        return [job_of(self._run, self._hosting, threads=number, handled=self._handled) for number in threads]
+        return [job_of(self._run, self._hosting, number) for number in threads]
 
     def _report(self) -> None:
         for entry, ending in self._open.take_ended():
@@ -163,7 +163,7 @@ class RunDriver:
         self._run.meter.recount(spent_so_far(self._run.own_events(), self._prices))
 
 
-def job_of(run: Run, hosting: Hosting, *, threads: int, handled: int = 0) -> Job:
+def job_of(run: Run, hosting: Hosting, threads: int) -> Job:
     """Return the input of a worker in another process."""
     return Job(
         run.folder.resolve(),
@@ -173,20 +173,19 @@ def job_of(run: Run, hosting: Hosting, *, threads: int, handled: int = 0) -> Job
         hosting.unsafe_no_sandbox,
         hosting.prices and hosting.prices.resolve(),
         run.meter.spent,
-        handled,
     )
 
 
 def join_run(run: Run, hosting: Hosting) -> WorkerReport:
     """Play episodes of a run that another process plays, until none is open or that process has ended."""
     spent = spent_so_far(run.own_events(), prices_from(hosting.prices))
-    job = job_of(run, hosting, threads=hosting.jobs if run.config.environment.parallel else 1)
-    return work(replace(job, spent=spent, handled=count_handled(run.store)), lambda: run.is_played)
+    job = job_of(run, hosting, hosting.jobs if run.config.environment.parallel else 1)
+    return work(replace(job, spent=spent), lambda: run.is_played)
 
 
 def places_opener(executor: Executor) -> OpenPlaces:
     """Return the function that opens an executor's places. Raises MissingRequirement."""
-    return PLACES[executor]()
+    return _open_ray() if executor == "ray" else on_this_machine
 
 
 def _open_ray() -> OpenPlaces:
@@ -197,9 +196,6 @@ def _open_ray() -> OpenPlaces:
     except ImportError as error:
         raise missing_extra("cluster", "--executor ray") from error
     return on_the_cluster
-
-
-PLACES: Mapping[Executor, Callable[[], OpenPlaces]] = {"processes": lambda: on_this_machine, "ray": _open_ray}
 
 
 def check_executor(config: Config, hosting: Hosting) -> None:
