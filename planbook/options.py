@@ -52,7 +52,9 @@ def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - like the o
 class SettingOption(click.Option):
     """An option of a field; ``group`` is its heading in the help."""
 
-    group = ""
+    def __init__(self, *names: Any, group: str, **attributes: Any) -> None:
+        super().__init__(*names, **attributes)
+        self.group = group
 
 
 def _heading(option: click.Option) -> str:
@@ -102,26 +104,16 @@ def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
 
 
 def _option(name: str, field: FieldInfo, how: Option, planner: str) -> Callable[[Body], Body]:
-    flags = filter(None, (how.short, how.flag, name))
-    text = field.description
+    attributes: dict[str, Any] = {"group": how.group, "help": field.description}
     if field.annotation is bool:
-        add = click.option(*flags, cls=SettingOption, is_flag=True, flag_value=not field.default, help=text)
+        attributes |= {"is_flag": True, "flag_value": not field.default}
     elif how.many:
-        add = click.option(*flags, cls=SettingOption, multiple=True, metavar=how.metavar, help=text)
+        attributes |= {"multiple": True, "metavar": how.metavar}
     else:
         default = planner if name == "planner" and planner else field.default
         in_help = isinstance(default, int) or (isinstance(default, str) and bool(default))
-        metavar = how.metavar or _metavar(field)
-        add = click.option(
-            *flags, cls=SettingOption, metavar=metavar, default=str(default) if in_help else None, help=text
-        )
-
-    def add_to_group(body: Body) -> Body:
-        body = add(body)
-        body.__click_params__[-1].group = how.group  # type: ignore[attr-defined]
-        return body
-
-    return add_to_group
+        attributes |= {"metavar": how.metavar or _metavar(field), "default": str(default) if in_help else None}
+    return click.option(*filter(None, (how.short, how.flag, name)), cls=SettingOption, **attributes)
 
 
 def _metavar(field: FieldInfo) -> str:
