@@ -1,11 +1,11 @@
 """Commands for the user's own files: check, check-env and exec."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from difflib import SequenceMatcher
 from pathlib import Path
-from types import MappingProxyType
+from typing import Any
 
 import click
 from pydantic import BaseModel, JsonValue
@@ -92,7 +92,7 @@ def check_command(plan: Path, settings: Settings) -> CommandResult:
 def execute(plan: Path, settings: Settings, strict: bool) -> CommandResult:
     """Run one plan file on the selected tasks and print its steps as they happen."""
     if faults := check_plan(plan, settings):
-        return show_faults(plan, faults)
+        return show_checked(plan, faults)
     code, summary = execute_plan(plan, settings)
     if strict and summary.solved < summary.tasks:
         code = code or errors.BROKEN
@@ -200,25 +200,22 @@ def _with_file_line(fault: Fault, code: str, text: str) -> Fault:
     return dataclasses.replace(fault, line=next(lines, fault.line))
 
 
-def show_faults(plan: Path, faults: list[Fault], *, more: Mapping[str, object] = MappingProxyType({})) -> CommandResult:
-    """Print the faults with their lines, and their number; ``more`` is added to the JSON."""
-    out = console()
-    for fault in faults:
-        message = str(fault).removeprefix(f"line {fault.line}: ")
-        out.print(f"{plan}:{fault.line or 1}: {message}", markup=False, soft_wrap=True)
-    out.print(f"{plan}: {counted(len(faults), 'fault') if faults else 'no faults'}")
-    result = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults], **more}
-    return errors.BAD_INPUT if faults else errors.OK, result
-
-
-def show_checked(plan: Path, faults: list[Fault], runs: list[tuple[Task, DryRun | None]]) -> CommandResult:
+def show_checked(plan: Path, faults: list[Fault], runs: Sequence[tuple[Task, DryRun | None]] = ()) -> CommandResult:
     """Print the result of each dry run, then the faults of the plan and of its dry runs, each once."""
-    found = {fault: None for _, run in runs if run for fault in run.faults}
     out = console()
     for task, run in runs:
         out.print(f"{plan}: dry run on {task.id}: {_describe_dry_run(task, run)}", markup=False, soft_wrap=True)
-    facts = [{"task": task.id, **(dataclasses.asdict(run) if run else {"declared": False})} for task, run in runs]
-    return show_faults(plan, [*faults, *found], more={"dry_runs": facts} if runs else {})
+    found = dict.fromkeys([*faults, *(fault for _, run in runs if run for fault in run.faults)])
+    for fault in found:
+        message = str(fault).removeprefix(f"line {fault.line}: ")
+        out.print(f"{plan}:{fault.line or 1}: {message}", markup=False, soft_wrap=True)
+    out.print(f"{plan}: {counted(len(found), 'fault') if found else 'no faults'}")
+    result: dict[str, Any] = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in found]}
+    if runs:
+        result["dry_runs"] = [
+            {"task": task.id, **(dataclasses.asdict(run) if run else {"declared": False})} for task, run in runs
+        ]
+    return errors.BAD_INPUT if found else errors.OK, result
 
 
 def _describe_dry_run(task: Task, run: DryRun | None) -> str:
