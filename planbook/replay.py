@@ -37,7 +37,7 @@ from planbook.planner import (
 )
 from planbook.runs import Entry, Run, last_path, recorded_endings
 from planbook.wording import UNPLAYED, counted, outcome_of, score_of, why
-from planbook.workers import EpisodeWorker, Hosting, Steering, in_threads, workers_of
+from planbook.workers import EpisodeWorker, Hosting, Steering
 
 OnComparison = Callable[[Entry, "Comparison"], None]
 Events = Mapping[Any, Body]
@@ -183,6 +183,8 @@ class RerunModel:
 
 def replay_run(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
     """Play every recorded episode again in threads and compare it. Returns False if Ctrl-C stopped the replay."""
+    from planbook.workers import in_threads, workers_of  # every command describes events, and few replay a run
+
     entries, endings, steering = run.entries(), recorded_endings(run), Steering()
     waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
     compared: queue.SimpleQueue[tuple[Entry, Comparison]] = queue.SimpleQueue()
