@@ -200,7 +200,7 @@ def _show_played(run: Run, summary: Summary, title: str, out: Console) -> None:
             results(summary, title),
             *figure_parts(summary),
             *failure_lines(summary),
-            *([UNSAFE] if run.unsafe_no_sandbox else []),
+            *([UNSAFE] if run.file.unsafe_no_sandbox else []),
             *_first_error(run, recorded_endings(run)),
             *again_lines(run),
             *spending_lines(summary),

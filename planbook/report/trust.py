@@ -38,7 +38,7 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
     )
     yield from map(blocks.paragraph, failure_lines(summary))
     yield from _tracebacks(run, anchor)
-    if run.run.unsafe_no_sandbox:
+    if run.run.file.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
     yield blocks.heading("Claims against the environment's verdict")
     yield from _claims(run, anchor)

@@ -15,7 +15,7 @@ from typing import Any, Self
 from planbook.config import Config, Invocation
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, Timeouts, amount_of
+from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
 from planbook.runs.folder import (
     CONFIG_FILE,
     GRAPH_PLANNER,
@@ -45,14 +45,14 @@ NONE: Mapping[str, int] = {}
 
 
 class Run:
-    """An open run folder."""
+    """An open run folder; ``file`` is the content of its run.json."""
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
         self.made_of, self.rerun_of, self.imported = file.made_of, file.rerun_of, file.imported
         self.forked = file.forked
         self.unjudgeable = file.unjudgeable
-        self.store, self._claim, self._file = store, claimed, file
+        self.store, self._claim, self.file = store, claimed, file
         self.meter = Meter()
         self.is_new = False
         """True if this process created the run, so nothing can have changed since."""
@@ -152,7 +152,7 @@ class Run:
         run = cls.open(folder, to_play=True, store=store, graphs=True)
         new, existing = config.model_dump(), run.config.model_dump()
         if store:
-            new["store"], existing["store"] = without_password(store), run._file.store and run._file.store.url
+            new["store"], existing["store"] = without_password(store), run.file.store and run.file.store.url
         if different := list(_differing_names(existing, new)):
             run.close()
             raise BadRun(f"{folder} holds another run (other {', '.join(different)}); name another folder with --out")
@@ -164,21 +164,6 @@ class Run:
         entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
 
-    @property
-    def budget(self) -> Budget:
-        """The limits of the run's spending, over all invocations."""
-        return self._file.budget
-
-    @property
-    def unsafe_no_sandbox(self) -> bool:
-        """True if plans may run where the kernel cannot confine them."""
-        return self._file.unsafe_no_sandbox
-
-    @property
-    def timeouts(self) -> Timeouts:
-        """The timeouts of its model calls."""
-        return self._file.timeouts
-
     def begin_invocation(
         self, invocation: Invocation | None = None, *, models: Iterable[str] = (), note: Body | None = None
     ) -> None:
@@ -187,7 +172,7 @@ class Run:
         Their budget and timeouts stay in force unless new ones are given. ``models`` are asked beside the run's own;
         the ``note`` is recorded with the invocation. Raises BadArgument, BadPrices.
         """
-        new, before = invocation or Invocation(), self._file
+        new, before = invocation or Invocation(), self.file
         check_money([*self.config.models.values(), *models], new.budget or before.budget, new.prices)
         update = {
             "budget": self._with_manual_share(new.budget or before.budget),
@@ -195,11 +180,11 @@ class Run:
             "unsafe_no_sandbox": new.unsafe_no_sandbox or before.unsafe_no_sandbox,
         }
         if (file := before.model_copy(update=update)) != before:
-            self._file = file
+            self.file = file
             file.write(self.folder)
         price = prices_from(new.prices)
         spent = spent_so_far(self.own_events(), price)
-        self.meter = Meter(self._file.budget, spent, price, self.store.ledger)
+        self.meter = Meter(self.file.budget, spent, price, self.store.ledger)
         self.store.ledger.open(amount_of(spent), spent.actions)
         self.store.leases.open()
         self._record_invocation(note or {})
@@ -214,9 +199,9 @@ class Run:
         """End the invocation. Its time up to now counts; that of a killed process counts up to its last event."""
         self._record_invocation({"over": True})
         reworded = self.meter.spent.reworded
-        if reworded != self._file.reworded_replies:
-            self._file = self._file.model_copy(update={"reworded_replies": reworded})
-            self._file.write(self.folder)
+        if reworded != self.file.reworded_replies:
+            self.file = self.file.model_copy(update={"reworded_replies": reworded})
+            self.file.write(self.folder)
 
     def pause(self) -> None:
         """Stop the clock until ``go_on``; model calls under way still count."""
@@ -252,9 +237,9 @@ class Run:
 
     def note_imported(self, imported: Imported, config: Config) -> None:
         """Mark the run as imported from files; from then on it can only be read."""
-        self._file = self._file.model_copy(update={"imported": imported, "config": config})
+        self.file = self.file.model_copy(update={"imported": imported, "config": config})
         self.imported, self.config = imported, config
-        self._file.write(self.folder)
+        self.file.write(self.folder)
 
     def entries(self) -> list[Entry]:
         """Return the episodes of the run, in order."""
