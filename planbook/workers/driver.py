@@ -102,8 +102,8 @@ class RunDriver:
             return True
         with places_opener(self._hosting.executor)(jobs) as places:
             check_reachable(self._run, places)
-            tasks = self._jobs(jobs, min(jobs, places.capacity))
-            pool = WorkerPool(places, work, tasks, self._on_report, self._replace, self._poll, self._stop)
+            shares = self._jobs(jobs, min(jobs, places.capacity))
+            pool = WorkerPool(places, shares, self._on_report, self._replace, self._poll, self._stop)
             try:
                 finished = pool.carry_out() and not self._stopped
                 self._open.refresh(reread=True)
