@@ -20,8 +20,6 @@ from planbook.planner import Grid
 
 PLAIN_WIDTH = 110
 """Columns of output that is not a terminal."""
-GAP = 2
-"""Spaces between the figures of a stacked table."""
 ALL = "all"
 """Name of the row that sums up the others."""
 
@@ -29,8 +27,8 @@ ALL = "all"
 class FigureTable(Table):
     """A table that never cuts off a figure, whatever the width of the terminal.
 
-    If the terminal is too narrow, the table drops its lines and wraps its headings. If that is not enough, each name
-    gets a line above its figures. As a last resort, the table becomes a list.
+    If the terminal is too narrow, the table drops its lines and wraps its headings. If that is not enough, it becomes a
+    list.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -42,25 +40,7 @@ class FigureTable(Table):
         elif Measurement.get(console, unlimited, narrow).minimum <= options.max_width:
             yield from Table.__rich_console__(narrow, console, options)
         else:
-            yield from narrow._stacked(options.max_width) or self._list()
-
-    def _stacked(self, width: int) -> list[str]:
-        """Return each name with its figures in the line below; nothing if the figures do not fit either."""
-        names, *figures = ([str(column.header), *map(str, column.cells)] for column in self.columns)
-        if self.columns[0].justify == "right" or not figures:
-            return []
-        widths = [max(len(line) for cell in column for line in cell.split("\n")) for column in figures]
-        if sum(widths) + GAP * len(widths) > width:
-            return []
-        lines = [str(self.title)] if self.title else []
-        head = len(lines)
-        for name, *row in zip(names, *figures, strict=True):
-            lines += [" ".join(name.split())] if len(lines) > head else []
-            cells = [cell.split("\n") for cell in row]
-            height = max(map(len, cells))
-            for line in zip(*([""] * (height - len(cell)) + cell for cell in cells), strict=True):
-                lines.append("".join(" " * GAP + text.rjust(wide) for text, wide in zip(line, widths, strict=True)))
-        return lines
+            yield from self._list()
 
     def _list(self) -> Iterator[str]:
         """Return the title and a sentence for each row."""
@@ -104,9 +84,9 @@ def right_aligned(
     return table
 
 
-def table_of(grid: Grid, *, long: Literal["whole", "folded"] = "whole") -> Table:
+def table_of(grid: Grid) -> Table:
     """Return a grid as a table, with a line above its row ``all``."""
-    table = right_aligned(grid.name, grid.columns, title=grid.title, long=long)
+    table = right_aligned(grid.name, grid.columns, title=grid.title)
     for row in grid.rows:
         total = row[0] == ALL and len(grid.rows) > 1
         if total:
@@ -141,7 +121,7 @@ ERRORS = QuietableConsole(stderr=True, highlight=False, emoji=False, markup=Fals
 
 def console() -> Console:
     """Return the console for tables: standard output, or standard error inside ``ending_in_json``."""
-    if _JSON.get():
+    if ends_in_json():
         return ERRORS
     return QuietableConsole(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
 
@@ -163,6 +143,11 @@ def quiet() -> AbstractContextManager[None]:
 def ending_in_json() -> AbstractContextManager[None]:
     """Leave standard output to a JSON object: print tables on standard error until the block ends."""
     return _switched_on(_JSON)
+
+
+def ends_in_json() -> bool:
+    """Return True inside ``ending_in_json``."""
+    return _JSON.get()
 
 
 def print_json(result: BaseModel | Mapping[str, Any]) -> None:

@@ -237,7 +237,7 @@ PATIENCE_SECONDS = 150
 MARKS: Mapping[str, str] = {
     "planbook.workers.pool": "worker",
     "planbook.sandbox.worker.zygote": "zygote",
-    "ray::RemoteTask": "actor",
+    "ray::RemoteJob": "actor",
     "ray::": "Ray's worker",
     "gcs_server": "gcs",
     "raylet/raylet": "raylet",

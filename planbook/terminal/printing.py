@@ -4,12 +4,10 @@ import errno
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
-from pydantic import BaseModel
 from rich import live
 from rich.console import Console, Group, RenderableType
 from rich.progress_bar import ProgressBar
@@ -71,7 +69,7 @@ def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
         if isinstance(part, str):
             out.print(harmless(part), markup=False, soft_wrap=True)
         else:
-            out.print(table_of(part, long="folded") if isinstance(part, Grid) else part, markup=False)
+            out.print(table_of(part) if isinstance(part, Grid) else part, markup=False)
 
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from planbook.commands.demo import BUILDING, PLANNED, Demo
 from planbook.runs import Run
-from planbook.workers import Hosting
+from planbook.settings import Settings
 from tests.command import ROOT, planbook, result
 from tests.shelf import write_shelf
 
@@ -83,8 +83,8 @@ def test_an_episode_that_cannot_be_repeated_is_started_over(tmp_path: Path) -> N
 
 def test_every_part_of_the_demo_finds_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    showing = Demo(None, Hosting())
+    showing = Demo(Settings.of())
     parts = (*PLANNED.items(), ("build", BUILDING))
     for name, asked in parts:
-        folder = showing._folder(asked, name)
+        folder = showing.folder(asked, name)
         assert (folder.parent.name, folder.is_dir(), name in folder.name) == ("runs", True, True)

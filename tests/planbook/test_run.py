@@ -8,7 +8,7 @@ from planbook.config import Config
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.errors import BadRun
-from planbook.runs import Run, new_folder
+from planbook.runs import Run, changed_versions, new_folder, versions
 
 CONFIG = Config(planner="procedures", env="toy", actions=30)
 TASKS = Toy.tasks(Selection())
@@ -69,7 +69,8 @@ def test_repeats_are_entries_of_their_own(tmp_path: Path) -> None:
 
 def test_another_version_of_a_package_is_named(tmp_path: Path) -> None:
     run = Run.create(tmp_path / "run", CONFIG, TASKS)
-    assert run.changed_versions() == []
+    assert changed_versions(run.versions, versions()) == []
     run.versions["pydantic"] = "1.0"
-    assert run.changed_versions()[0].startswith("pydantic 1.0, now 2.")
+    (change,) = changed_versions(run.versions, versions())
+    assert str(change).startswith("pydantic 1.0, now 2.")
     run.close()

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from planbook.cli import planbook
-from planbook.graphs import GraphRun
+from planbook.runs import Run
 from tests.command import ROOT
 from tests.command import planbook as command
 
@@ -108,29 +108,6 @@ def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "dot").unlink()
     assert "Graphviz, which is not installed" in str(invoked("draw", DRIVE, "--out", tmp_path / "y.svg").exception)
     assert not (tmp_path / "y.svg").exists()
-
-
-@pytest.mark.parametrize(
-    ("out", "form", "said"),
-    [
-        ("x.png", (), "svg: .svg); name it x.svg, say"),
-        ("x", (), "name it x.svg, say"),
-        ("x.svg", ("--format", "mermaid"), "(mermaid: .mmd, .mermaid, .md, .txt); name it x.mmd, say"),
-        ("x.mmd", ("--format", "svg"), "(svg: .svg); name it x.svg, say"),
-    ],
-)
-def test_a_drawing_is_not_written_under_a_strange_ending(
-    tmp_path: Path, out: str, form: tuple[str, ...], said: str
-) -> None:
-    assert said in str(invoked("draw", DRIVE, "--out", tmp_path / out, *form).exception)
-    assert not (tmp_path / out).exists()
-
-
-def test_a_drawing_may_stand_in_markdown(tmp_path: Path) -> None:
-    assert invoked("draw", DRIVE, "--out", tmp_path / "x.md").return_value == 0
-    drawn = (tmp_path / "x.md").read_text()
-    assert drawn.startswith("```mermaid\nflowchart TD\n")
-    assert drawn.endswith("\n```\n")
 
 
 def test_a_new_graph_is_sound_and_runs_as_it_is(tmp_path: Path, script: str) -> None:
@@ -250,7 +227,7 @@ def test_a_run_killed_again_and_again_asks_nothing_twice(tmp_path: Path, script:
 
 
 def answered(folder: Path) -> int:
-    opened = GraphRun.open(folder)
+    opened = Run.open(folder, graphs=True)
     try:
         return sum(1 for _ in opened.store.events("task/0", "ask"))
     finally:
@@ -313,7 +290,7 @@ def test_what_a_graph_needs_is_asked_for_by_name(tmp_path: Path, script: str) ->
     )
     given = ("run", DRIVE, "--model", script, "--out", tmp_path / "run")
     assert invoked(*given, "--input", f"road=@{tmp_path / 'road.txt'}").return_value == 0
-    assert "A ferry." in GraphRun.open(tmp_path / "run").config.model_dump_json()
+    assert "A ferry." in Run.open(tmp_path / "run", graphs=True).config.model_dump_json()
     for wrong, message in (
         (("--input", "road=x"), "write PATH=@FILE"),
         (("--input", "road=@none"), "cannot be read"),
@@ -342,7 +319,7 @@ def test_what_a_graph_needs_is_asked_for_at_a_terminal(tmp_path: Path, script: s
     assert done.returncode == 0, done.stderr
     assert "What is seen, in a sentence or two. (road):" in done.stderr
     assert done.stdout == "So it is.\n"
-    assert "A tunnel." in GraphRun.open(tmp_path / "run").config.model_dump_json()
+    assert "A tunnel." in Run.open(tmp_path / "run", graphs=True).config.model_dump_json()
 
 
 def test_a_model_that_does_not_answer_stops_the_run_which_can_be_resumed(tmp_path: Path) -> None:
@@ -357,10 +334,11 @@ def test_another_graph_or_another_input_is_another_run(tmp_path: Path, script: s
     copy.write_text(DRIVE.read_text())
     given = ("run", copy, "--model", script, "--out", tmp_path / "run")
     assert invoked(*given, "--set", "road=A bridge.").return_value == 0
-    assert "holds another run (other --set road)" in str(invoked(*given, "--set", "road=A ferry.").exception)
+    other = str(invoked(*given, "--set", "road=A ferry.").exception)
+    assert "holds another run (other planner_options.given.road)" in other
     copy.write_text(f"# changed\n{DRIVE.read_text()}")
     changed = str(invoked(*given, "--set", "road=A bridge.").exception)
-    assert "the graph has changed since, and a changed graph is another run); name another folder with --out" in changed
+    assert "holds another run (other planner_options.graph); name another folder with --out" in changed
 
 
 def test_a_hook_that_has_changed_is_told(tmp_path: Path, script: str) -> None:
@@ -407,4 +385,4 @@ def test_a_run_that_failed_or_has_not_ended_can_be_shown(tmp_path: Path, script:
 
 def test_a_run_of_episodes_is_no_run_of_a_graph(tmp_path: Path, script: str) -> None:
     CliRunner().invoke(planbook, ["run", "--env", "toy", "--seeds", "0", "--out", str(tmp_path / "run")])
-    assert "holds episodes, and no passes of a prompt graph" in str(run(script, tmp_path / "run").exception)
+    assert "holds another run (other " in str(run(script, tmp_path / "run").exception)

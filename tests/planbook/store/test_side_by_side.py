@@ -1,7 +1,6 @@
 """Several processes at one store: nobody loses an event, or plays an episode that another one plays."""
 
 import multiprocessing
-import os
 import signal
 import threading
 import time
@@ -37,28 +36,6 @@ def test_processes_write_side_by_side_and_none_loses_an_event(place: Place) -> N
         found = list(store.events(f"task/{number}"))
         assert [event.n for event in found] == list(range(PUTS))
         assert {event.body["mine"] for event in found} == {f"task/{number}"}
-    store.close()
-
-
-def put_the_versions(place: Place, go: Signal) -> None:
-    store = Store(place)
-    go.wait()
-    for number in range(50):
-        store.put_once("run", "versions", number, lambda: {"process": os.getpid()})
-    store.close()
-
-
-def test_what_is_to_be_written_once_is_written_by_one_process(place: Place) -> None:
-    go = FORK.Event()
-    writers = [FORK.Process(target=put_the_versions, args=(place, go)) for _ in range(3)]
-    for writer in writers:
-        writer.start()
-    go.set()
-    for writer in writers:
-        writer.join()
-    assert [writer.exitcode for writer in writers] == [0, 0, 0]
-    store = Store(place, to_write=False)
-    assert [event.n for event in store.events("run", "versions")] == list(range(50))
     store.close()
 
 

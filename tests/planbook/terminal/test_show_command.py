@@ -150,5 +150,5 @@ def test_the_nodes_of_a_graph_are_told_with_their_answers(tmp_path: Path) -> Non
 
 
 def test_no_line_is_wider_than_the_terminal(adapt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planbook.commands.looking.PLAIN_WIDTH", 60)
+    monkeypatch.setattr("planbook.console.PLAIN_WIDTH", 60)
     assert max(map(len, show(adapt, "test/11").splitlines())) <= 60
