@@ -25,12 +25,6 @@ HIDING = ("envs/__init__.py", "rules/__init__.py", "sandbox.py", "planner.py", "
 """Files of a user's project that have the names of our folders."""
 
 
-def test_imports_follow_the_way_of_the_data() -> None:
-    lint = Path(sys.executable).with_name("lint-imports")
-    checked = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stdout
-
-
 @pytest.mark.parametrize("name", PACKAGES)
 def test_the_public_surface_is_sorted_and_real(name: str) -> None:
     package = importlib.import_module(f"planbook.{name}")
