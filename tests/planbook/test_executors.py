@@ -125,7 +125,7 @@ def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_goes_on_l
     kill(driver.pid)
     driver.communicate(timeout=60)
     wait_until(lambda: not any(map(alive, below)), 10)
-    assert here("run", "--resume", tmp_path / "run", *PROCESSES, "--jobs", 2).returncode == 0
+    assert here("run", "--resume", tmp_path / "run", *PROCESSES, "--jobs", 12).returncode == 0
     assert told(tmp_path) == undisturbed
 
 
@@ -138,7 +138,7 @@ def test_ctrl_c_ends_everything_and_the_run_goes_on_later(tmp_path: Path, undist
     assert "Traceback" not in said
     assert "Stopped. Resume with: planbook run --resume" in said
     assert not any(map(alive, processes(tmp_path)))
-    assert here("run", "--resume", tmp_path / "run").returncode == 0
+    assert here("run", "--resume", tmp_path / "run", "--jobs", 12).returncode == 0
     assert told(tmp_path) == undisturbed
 
 

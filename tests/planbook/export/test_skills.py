@@ -136,12 +136,3 @@ def test_the_commands_of_a_skill_for_an_environment_in_a_file_work_beside_its_fi
     for given, out in (((), "there"), (env, "again")):
         elsewhere = here("skills", "verify", skill, *given, "--out", tmp_path / out)
         assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.printed
-
-
-def test_procedures_whose_params_are_matched_from_goals_are_no_skills(tmp_path: Path) -> None:
-    found = ("build", "--env", "alfworld", "--split", "generated:6", "--seeds", "0-9", "--types", "found")
-    model = ("--libraries-only", "--solved-after", 9, "--model", "scripted:tests/household_script.py:answer")
-    assert here(*found, *model, "--out", tmp_path / "run").returncode == 0
-    refused = here("skills", "export", tmp_path / "run")
-    assert refused.returncode == 2
-    assert "its params are matched from goals" in refused.printed

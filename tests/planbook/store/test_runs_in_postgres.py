@@ -138,7 +138,7 @@ def test_another_process_joins_a_run_and_one_that_is_killed_loses_nothing(tmp_pa
     """Each of three processes leases episodes; what the killed one had begun goes on in another."""
     undisturbed, shared = tmp_path / "undisturbed", tmp_path / "shared"
     assert here(*command(undisturbed, *TASKS)).returncode == 0
-    driver = start(command(shared, *TASKS, "--jobs", 1, "--json", "--store", postgres.url, pause=0.5))
+    driver = start(command(shared, *TASKS, "--jobs", 1, "--json", "--store", postgres.url, pause=0.3))
     wait_until(lambda: processes(shared))
     copy = tmp_path / "elsewhere"
     shutil.copytree(shared / "run", copy)
@@ -146,7 +146,7 @@ def test_another_process_joins_a_run_and_one_that_is_killed_loses_nothing(tmp_pa
     wait_until(lambda: lost.pid in processes(shared))
     kill(lost.pid)
     lost.communicate()
-    joined = start(["join", str(copy), "--json"])
+    joined = start(["join", str(copy), "--jobs", "4", "--json"])
     said, _ = joined.communicate(timeout=100)
     assert joined.returncode == 0, said
     told, _ = driver.communicate(timeout=100)
