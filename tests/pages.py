@@ -96,7 +96,7 @@ def compare(shown: list[str], printed: list[str]) -> None:
 
 
 def play(page: Path, folder: Path, url: str, without: str = "") -> None:
-    """Do what a page shows, in an empty folder, but for blocks with the words ``without``. ``url``: the model server."""
+    """Do what a page shows, but for blocks that hold ``without``, in an empty folder. ``url``: the model server."""
     (folder / "examples").symlink_to(ROOT / "examples")
     printed: list[str] | None = None
     shown_blocks = [block for block in blocks(page) if not (without and without in block.code)]

@@ -228,12 +228,20 @@ def watching(folder: Path) -> Iterator[tuple[Following, Pages]]:
         yield following, Pages(following, RunControl(following))
 
 
-def test_watching_says_why_a_run_could_not_be_gone_on_with(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("written", "instead", "problem"),
+    [("", "", "Stopped: "), ('"automanual"', '"no-such-method"', "no-such-method")],
+    ids=["out of budget", "unknown method"],
+)
+def test_watching_says_why_a_run_could_not_be_resumed(tmp_path: Path, written: str, instead: str, problem: str) -> None:
     folder = an_unfinished_run(tmp_path)
+    file = folder / "run.json"
+    file.write_text(file.read_text().replace(written, instead) if written else file.read_text())
     with watching(folder) as (following, pages):
         following.catch_up()
         pages._control.ask("go on")
-        wait_until(lambda: "Stopped: " in pages.news(0)[1]["state"]["problem"])
+        wait_until(lambda: problem in pages.news(0)[1]["state"]["problem"])
+        assert pages._control.doing == "stopped"
 
 
 def in_postgres(home: Path, url: str) -> Path:

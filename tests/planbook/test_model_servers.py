@@ -104,7 +104,7 @@ def test_the_seconds_of_the_budget_end_a_call_in_flight(tmp_path: Path, server: 
     assert time.monotonic() - begun < 50, "the server would have answered after 60 s"
 
 
-@pytest.mark.parametrize("executor", ["threads", "processes"])
+@pytest.mark.parametrize("executor", ["threads", pytest.param("processes", marks=pytest.mark.deep)])
 def test_one_ctrl_c_stops_a_run_that_waits_for_a_server(tmp_path: Path, server: Server, executor: str) -> None:
     server.troubles += [Silence(100)] * 4
     command = [sys.executable, "-m", "planbook", *SERVED, "--executor", executor, "--out", str(tmp_path / "run")]
@@ -119,13 +119,11 @@ def test_one_ctrl_c_stops_a_run_that_waits_for_a_server(tmp_path: Path, server: 
     assert "Resume with: planbook run --resume" in output
 
 
-@pytest.mark.parametrize("executor", ["threads", "processes"])
-def test_calls_side_by_side_stay_within_the_budget(tmp_path: Path, executor: str) -> None:
+def test_calls_side_by_side_stay_within_the_budget(tmp_path: Path) -> None:
     """Each call may take some 6,000 tokens, so that four at once would go beyond what is left at the end."""
     folder, tokens = tmp_path / "run", 30_000
     played = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9")
-    hosted = ("--jobs", 4, "--executor", executor, "--budget", f"tokens={tokens}")
-    stopped = here(*played, *hosted, "--json", "--out", folder)
+    stopped = here(*played, "--jobs", 4, "--budget", f"tokens={tokens}", "--json", "--out", folder)
     assert stopped.returncode == 4, stopped.printed
     assert "--budget tokens=60000" in stopped.printed
     used = sum(each["reply"]["usage"]["prompt"] + each["reply"]["usage"]["completion"] for each in asks(folder))
