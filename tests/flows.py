@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from planbook.cli import main
+from planbook.config import RECORDINGS
 from planbook.runs import Run
 from planbook.store import Event
 from tests.command import ROOT
@@ -41,6 +42,12 @@ class Finished(NamedTuple):
     def printed(self) -> str:
         """Everything that was printed, on lines as they come, without what a width breaks."""
         return " ".join((self.stdout + self.stderr).split())
+
+
+def command_of(recording: str) -> list[str]:
+    """Return the command that the first line of a shipped recording names."""
+    words: str = json.loads((RECORDINGS / f"{recording}.jsonl").read_text().splitlines()[0])["command"]
+    return words.split()
 
 
 def here(*arguments: object) -> Finished:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from planbook.config import RECORDINGS, Config
+from planbook.config import Config
 from planbook.knowledge import memory_of
 from planbook.learning import tasks_of
 from planbook.planner import Ending, Roles, play
@@ -17,7 +17,7 @@ from planbook.planner.models import Message, Model, OnText, Reply, Sampling
 from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from planbook.workers import EpisodeWorker, open_model
-from tests.flows import here
+from tests.flows import command_of, here
 from tests.planbook.recorded_episodes import EPISODES
 
 Event = tuple[str, EventKind, int, Body]
@@ -44,9 +44,8 @@ class HostDied(BaseException):
 
 def config_of(name: str) -> Config:
     """What the command of a recording asks for: a run of it that may ask nothing."""
-    words = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"].split()
     with TemporaryDirectory() as folder:
-        here(*words, "--model", f"recorded:{name}", "--budget", "calls=0", "--out", Path(folder) / "run")
+        here(*command_of(name), "--model", f"recorded:{name}", "--budget", "calls=0", "--out", Path(folder) / "run")
         with closing(Run.open(Path(folder) / "run")) as run:
             return run.config
 

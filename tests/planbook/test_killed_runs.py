@@ -16,11 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from planbook.config import RECORDINGS
-from planbook.planner.models.recordings import read_recording
 from planbook.planner.rendered import digest
 from tests.command import ROOT
-from tests.flows import BUILD, asks, events, files, here, history, table
+from tests.flows import BUILD, asks, command_of, events, files, here, history, table
 from tests.killing import KILLED, lives
 from tests.openai_server import Completion, Messages, Server, serving
 from tests.toy_script import said
@@ -238,9 +236,7 @@ def test_formulating_killed_in_between_does_not_ask_again(tmp_path: Path, undist
 
 def replies(name: str, folder: Path) -> dict[str, str]:
     """What the recording answers to which conversation, in the words of today."""
-    header, _ = read_recording(RECORDINGS / f"{name}.jsonl")
-    run = [*header.command.split(), "--model", f"recorded:{name}", "--out", folder]
-    assert here(*run).returncode == 0
+    assert here(*command_of(name), "--model", f"recorded:{name}", "--out", folder).returncode == 0
     return {conversation(each["messages"]): each["reply"]["text"] for each in asks(folder)}
 
 
@@ -263,8 +259,7 @@ def speaking(recorded: Mapping[str, str], deadly: int = 0, pid: Path = Path()) -
 
 
 def command(name: str, folder: Path) -> list[str]:
-    header, _ = read_recording(RECORDINGS / f"{name}.jsonl")
-    return [*header.command.split(), "--model", "openai:served", "--out", str(folder)]
+    return [*command_of(name), "--model", "openai:served", "--out", str(folder)]
 
 
 def asked(server: Server) -> Counter[str]:

@@ -3,20 +3,14 @@
 `tests/blackbox` replays them, and plays those on pages of a browser.
 """
 
-import json
 from pathlib import Path
 
 import pytest
 
-from planbook.config import RECORDINGS
 from planbook.planner import METHODS
+from tests.flows import command_of
 from tests.golden import golden, held, play
 from tests.planbook.recorded_episodes import EPISODES
-
-
-def command(name: str) -> list[str]:
-    words: str = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"]
-    return words.split()
 
 
 @pytest.mark.parametrize("name", EPISODES)
@@ -29,5 +23,5 @@ def test_a_recorded_run_comes_to_what_it_came_to(name: str, tmp_path: Path) -> N
 
 
 def test_every_method_that_asks_is_recorded() -> None:
-    recorded = {words[words.index("--planner") + 1] for words in map(command, EPISODES)}
+    recorded = {words[words.index("--planner") + 1] for words in map(command_of, EPISODES)}
     assert recorded | {"automanual"} == {name for name, method in METHODS.items() if method.roles}

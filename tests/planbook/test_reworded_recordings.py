@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from planbook import errors
-from planbook.config import RECORDINGS
 from tests.command import ROOT, Forking, result
+from tests.flows import command_of
 
 NAME = "adapt-textcraft-stepwise"
 Planbook = Callable[..., subprocess.CompletedProcess[str]]
@@ -38,10 +38,7 @@ def planbook(tree: Path) -> Planbook:
 @pytest.fixture
 def play(planbook: Planbook, tmp_path: Path) -> Planbook:
     """The command of a recording, with more arguments."""
-    header = json.loads((RECORDINGS / f"{NAME}.jsonl").read_text().splitlines()[0])
-    return partial(
-        planbook, *header["command"].split(), "--model", f"recorded:{NAME}", "--out", tmp_path / "run", "--json"
-    )
+    return partial(planbook, *command_of(NAME), "--model", f"recorded:{NAME}", "--out", tmp_path / "run", "--json")
 
 
 def test_replies_are_given_to_other_words_and_counted(planbook: Planbook, play: Planbook, tmp_path: Path) -> None:

@@ -21,9 +21,8 @@ from planbook.planner.roles import Roles
 from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from planbook.workers import EpisodeWorker
-from tests.flows import here
+from tests.flows import command_of, here
 from tests.planbook.recorded_episodes import EPISODES
-from tests.planbook.test_recorded_episodes import command
 from tests.planner.pieces import Cut, at, timeless, whole
 
 ALL = bool(os.environ.get("PLANBOOK_CUTS"))
@@ -31,9 +30,9 @@ SOME = ("adapt-textcraft-stepwise", "progprompt-minecraft", "react-textcraft")
 STREAMED = [
     name
     for name in EPISODES
-    if METHODS[command(name)[command(name).index("--planner") + 1]].streams
+    if METHODS[command_of(name)[command_of(name).index("--planner") + 1]].streams
     and (ALL or name in SOME)
-    and ("alfworld" not in name or "generated" in command(name) or (tasks.data_root() / tasks.DATA_FOLDER).is_dir())
+    and ("alfworld" not in name or "generated" in command_of(name) or (tasks.data_root() / tasks.DATA_FOLDER).is_dir())
 ]
 PLACES = 4
 
@@ -79,7 +78,7 @@ class Player:
 def recorded(request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path: Path) -> Iterator[tuple[Player, list[Entry]]]:
     """A player of a recording's run, and its episodes."""
     name = request.param
-    played = here(*command(name), "--model", f"recorded:{name}", "--out", tmp_path / "run", "--json")
+    played = here(*command_of(name), "--model", f"recorded:{name}", "--out", tmp_path / "run", "--json")
     assert played.returncode == 0, played.printed
     with closing(Run.open(tmp_path / "run")) as run:
         yield Player(name, run.config, memory_of(run.config), sandbox), run.entries()

@@ -1,18 +1,17 @@
 """Repeating a run: the same comes out the same, and what does not is told with the place."""
 
 import json
-import shlex
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from planbook.config import RECORDINGS
 from planbook.errors import BadArgument, BadRun
 from planbook.planner.errors import NotRecorded
 from planbook.runs import Run
 from tests.command import ROOT, planbook
+from tests.flows import command_of
 from tests.planbook.inputs.commands import play_shifting, run
 
 ANSWER = "def answer(messages, sampling):\n    return {reply!r}\n"
@@ -46,9 +45,7 @@ def test_a_run_without_models_comes_out_the_same(tmp_path: Path, capsys: CAPTURE
 
 def test_a_run_on_recorded_answers_comes_out_the_same_twice_over(tmp_path: Path, capsys: CAPTURED) -> None:
     """Once on the recording, and once on the run's own record of it."""
-    header = json.loads((RECORDINGS / "adapt-textcraft.jsonl").read_text().splitlines()[0])
-    command = shlex.split(header["command"])
-    assert run(*command, "--model", "recorded:adapt-textcraft", "--out", tmp_path / "first") == 0
+    assert run(*command_of("adapt-textcraft"), "--model", "recorded:adapt-textcraft", "--out", tmp_path / "first") == 0
     assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
     capsys.readouterr()
     assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "third", "--json") == 0
