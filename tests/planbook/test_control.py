@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +20,9 @@ from planbook.store import Store
 from planbook.workers import Hosting, arguments
 from tests.executing import wait_until
 from tests.openai_server import Refusal, serving
+from tests.slow_script import TAKES
 from tests.toy_script import said
+from tests.watched import count
 
 SEEDS = Selection(types=("fetch",), seeds=tuple(range(12)))
 
@@ -45,11 +46,6 @@ def begun(folder: Path, learning: Learning | None = None, without: tuple[str, ..
 def ask(folder: Path, number: int, do: str) -> None:
     with closing(Store(folder / "run.db")) as store:
         store.put("run", "control", number, {"do": do})
-
-
-def count(folder: Path, kind: Any) -> int:
-    with closing(Store(folder / "run.db", to_write=False)) as store:
-        return sum(1 for _ in store.events(kind=kind))
 
 
 @contextmanager
@@ -76,9 +72,9 @@ def test_nothing_is_asked_or_done_in_a_pause_and_its_time_is_not_spent(tmp_path:
         wait_until(lambda: count(folder, "ask") > 2)
         ask(folder, 0, "pause")
         wait_until(lambda: count(folder, "sitting") == 2)
-        time.sleep(0.6)  # what was under way is answered
+        time.sleep(2 * TAKES)  # what was under way is answered
         before = count(folder, ("ask", "act", "outcome"))
-        time.sleep(2)
+        time.sleep(4 * TAKES)
         assert count(folder, ("ask", "act", "outcome")) == before
         ask(folder, 1, "go on")
     assert codes == [errors.OK]
@@ -88,7 +84,7 @@ def test_nothing_is_asked_or_done_in_a_pause_and_its_time_is_not_spent(tmp_path:
     assert sum(event.kind == "outcome" for event in events) == 12
     sittings = [event for event in events if event.kind == "sitting"]
     paused = sittings[2].at - sittings[1].at
-    assert paused > 2
+    assert paused > 6 * TAKES
     assert spent.seconds == pytest.approx(sittings[-1].at - sittings[0].at - paused, abs=0.3)
 
 
@@ -140,9 +136,9 @@ def test_episodes_in_other_processes_are_steered_too(tmp_path: Path) -> None:
         wait_until(lambda: count(folder, "ask") > 2, 60)
         ask(folder, 0, "pause")
         wait_until(lambda: count(folder, "sitting") == 2)
-        time.sleep(1.5)
+        time.sleep(1)  # other processes look at the store now and then
         before = count(folder, ("ask", "act", "outcome"))
-        time.sleep(1.5)
+        time.sleep(4 * TAKES)
         assert count(folder, ("ask", "act", "outcome")) == before
         ask(folder, 1, "stop")
     assert codes == [errors.INTERRUPTED]

@@ -81,37 +81,39 @@ def task_ids(folder: Path) -> set[str]:
     return {str(event.body["task"]["id"]) for event in events(folder, "task", "run")}  # type: ignore[index, call-overload]
 
 
-def test_test_tasks_are_none_of_the_building_tasks(tmp_path: Path, built: Built) -> None:
-    folder, _ = built
-    here("test", "--env", "toy", "--library", folder, "--model", "none", "--out", tmp_path / "test")
-    assert len(task_ids(tmp_path / "test")) == 12
-    assert not task_ids(folder) & task_ids(tmp_path / "test")
-
-
-def test_without_a_model_the_procedures_play(tmp_path: Path, built: Built) -> None:
+def test_without_a_model_the_procedures_play_tasks_that_are_none_of_the_building_tasks(
+    tmp_path: Path, built: Built
+) -> None:
     folder, _ = built
     finished = here("test", "--env", "toy", "--library", folder, "--model", "none", "--json", "--out", tmp_path / "t")
     assert finished.returncode == 0, finished.stderr
     summary = finished.result
     assert (summary["model_calls"], summary["tasks"]) == (0, 12)
     assert summary["by_type"] == {"fetch": [5, 6], "fetch_two": [6, 6]}
+    assert len(task_ids(tmp_path / "t")) == 12
+    assert not task_ids(folder) & task_ids(tmp_path / "t")
 
 
-def test_with_a_model_the_manual_is_in_every_prompt_and_nothing_is_learnt(tmp_path: Path, built: Built) -> None:
-    folder, _ = built
-    before = history(folder)
-    command = ("test", "--env", "toy", "--library", folder, "--model", scripted(), "--json", "--out", tmp_path / "t")
-    finished = here(*command)
+@pytest.fixture(scope="module")
+def tested(built: Built) -> Built:
+    """A test run with the library and a model."""
+    folder, before = built[0].with_name("tested"), history(built[0])
+    finished = here("test", "--env", "toy", "--library", built[0], "--model", scripted(), "--json", "--out", folder)
     assert finished.returncode == 0, finished.stderr
+    assert history(built[0]) == before, "the library stays as it is"
+    return folder, finished
+
+
+def test_with_a_model_the_manual_is_in_every_prompt_and_nothing_is_learnt(tested: Built) -> None:
+    folder, finished = tested
     assert finished.result["tasks"] == 12
-    assert finished.result["model_calls"] == len(asks(tmp_path / "t")) >= 12
-    first = asks(tmp_path / "t", "planner", "automanual/task")
+    assert finished.result["model_calls"] == len(asks(folder)) >= 12
+    first = asks(folder, "planner", "automanual/task")
     assert len(first) == 12
     for asked in first:
         assert "# Manual of the toy world" in asked["messages"][-1]["content"]
-    assert {each["role"] for each in asks(tmp_path / "t")} == {"planner"}
-    assert history(folder) == before
-    assert not events(tmp_path / "t", "learnt")
+    assert {each["role"] for each in asks(folder)} == {"planner"}
+    assert not events(folder, "learnt")
 
 
 def test_a_procedure_goes_first_and_a_model_is_asked_only_where_it_fails(tmp_path: Path, built: Built) -> None:
@@ -125,16 +127,13 @@ def test_a_procedure_goes_first_and_a_model_is_asked_only_where_it_fails(tmp_pat
     assert "A stored procedure for tasks of this kind was run first." in first[0]["messages"][-1]["content"]
 
 
-def test_the_exported_folder_is_a_library_as_well_as_the_run(tmp_path: Path, built: Built) -> None:
-    folder, _ = built
-    command = ("test", "--env", "toy", "--model", scripted(), "--json")
-    from_run = here(*command, "--library", folder, "--out", tmp_path / "run")
-    from_files = here(*command, "--library", folder / "learnt", "--out", tmp_path / "files")
+def test_the_exported_folder_is_a_library_as_well_as_the_run(tmp_path: Path, built: Built, tested: Built) -> None:
+    library, (folder, from_run) = built[0] / "learnt", tested
+    command = ("test", "--env", "toy", "--model", scripted(), "--json", "--library", library)
+    from_files = here(*command, "--out", tmp_path / "files")
     assert table(from_run.result) == {**table(from_files.result), "paying": table(from_run.result)["paying"]}
     assert table(from_files.result)["paying"] is None, "what the files cost is not known"
-    assert [each["messages"] for each in asks(tmp_path / "run")] == [
-        each["messages"] for each in asks(tmp_path / "files")
-    ]
+    assert [each["messages"] for each in asks(folder)] == [each["messages"] for each in asks(tmp_path / "files")]
 
 
 def test_a_run_after_fewer_tasks_knows_less(tmp_path: Path, built: Built) -> None:
@@ -202,14 +201,13 @@ def test_formulating_what_is_no_building_run_or_has_no_rules_is_refused_in_one_l
     assert "has no rules to formulate" in refused.printed
 
 
-def test_replaying_a_building_run_and_a_test_run_needs_no_model(tmp_path: Path, built: Built) -> None:
+def test_replaying_a_building_run_and_a_test_run_needs_no_model(built: Built, tested: Built) -> None:
     folder, finished = built
     replayed = here("replay", folder, "--json")
     assert replayed.returncode == 0, replayed.printed
     assert replayed.result["by_sameness"]["same"] == finished.result["tasks"] == 6
     assert replayed.result["by_sameness"]["not compared"] == 6, "those that were left out"
-    here("test", "--env", "toy", "--model", scripted(), "--library", folder, "--out", tmp_path / "t")
-    replayed = here("replay", tmp_path / "t", "--json")
+    replayed = here("replay", tested[0], "--json")
     assert (replayed.returncode, replayed.result["by_sameness"]["same"]) == (0, 12)
 
 

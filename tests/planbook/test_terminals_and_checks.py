@@ -16,18 +16,20 @@ from tests.command import ROOT, planbook
 from tests.flows import BUILD, here
 from tests.shelf import write_shelf
 
+EXEC = "exec plan.py --env shelf.py --task look/0".split()
 
-def executed(folder: Path, *more: str, encoding: str = "utf-8") -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "planbook", "exec", "plan.py", "--env", "shelf.py", "--task", "look/0", *more]
-    env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding}
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", errors="replace")
+
+def executed(folder: Path, *more: str) -> "subprocess.CompletedProcess[str]":
+    return planbook(*EXEC, *more, cwd=folder)
 
 
 @pytest.mark.parametrize(("encoding", "more"), [("ascii", ()), ("latin-1", ("--json",)), ("ascii:strict", ())])
 def test_a_terminal_that_cannot_show_a_letter_shows_an_escape(tmp_path: Path, encoding: str, more: tuple[str]) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("print('caf\\u00e9 \\u2192')\nagent.look()\n")
-    done = executed(tmp_path, *more, encoding=encoding)
+    env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding}
+    command = [sys.executable, "-m", "planbook", *EXEC, *more]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, encoding="utf-8", errors="replace")
     assert done.returncode == 0, done.stderr
     assert "\\u2192" in done.stdout + done.stderr
 

@@ -107,15 +107,13 @@ def test_episodes_of_several_runs_and_of_another_method(runs: dict[str, Path], p
     assert json.loads((tmp_path / "alone" / "run.json").read_text())["config"]["planner"] == "random"
 
 
-@pytest.mark.parametrize(
-    ("kind", "number"),
-    [
-        pytest.param("outcome", 1, marks=pytest.mark.deep),
-        pytest.param("outcome", 3, marks=pytest.mark.deep),
-        ("ask", 2),
-        ("learnt", 2),
-    ],
-)
+KILLS = [
+    ("learnt", 2),
+    *(pytest.param(*each, marks=pytest.mark.deep) for each in (("outcome", 1), ("outcome", 3), ("ask", 2))),
+]
+
+
+@pytest.mark.parametrize(("kind", "number"), KILLS)
 def test_killed_and_gone_on_with_it_is_as_if_nothing_had_happened(
     kind: str, number: int, played: Path, tmp_path: Path
 ) -> None:

@@ -111,6 +111,7 @@ def test_a_line_and_a_row_give_the_episode_back(trajectory: Trajectory) -> None:
     assert line_of(read) == line
 
 
+@settings(max_examples=25)
 @given(trajectories())
 def test_its_events_give_the_episode_back(trajectory: Trajectory) -> None:
     events = [Event(scope, kind, n, dict(body), 0.0) for scope, kind, n, body in rows_of(trajectory, "task/7")]
@@ -119,6 +120,7 @@ def test_its_events_give_the_episode_back(trajectory: Trajectory) -> None:
     assert list(faults_of(again)) == list(faults_of(trajectory)) == []
 
 
+@settings(max_examples=30)
 @given(
     st.recursive(st.text() | st.floats() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 )

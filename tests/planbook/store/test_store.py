@@ -25,7 +25,7 @@ JSON: st.SearchStrategy[JsonValue] = st.recursive(
 BODIES = st.dictionaries(st.text(max_size=8), JSON, max_size=4)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(bodies=st.lists(BODIES, max_size=3))
 def test_a_body_comes_back_as_it_was(place: Place, bodies: list[dict[str, JsonValue]]) -> None:
     store = Store(place)
@@ -49,7 +49,7 @@ def test_long_texts_are_kept_once(place: Place) -> None:
     assert max(len(row[3]) for row in tables(place)[0]) < LONG_TEXT
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12)
 @given(bodies=st.lists(BODIES, min_size=1, max_size=3))
 def test_both_stores_have_the_same_rows_of_the_same_events(
     tmp_path_factory: pytest.TempPathFactory, postgres: Server, bodies: list[dict[str, JsonValue]]
