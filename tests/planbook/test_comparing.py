@@ -12,14 +12,14 @@ from scipy import stats  # type: ignore[import-untyped]
 from planbook import errors
 from planbook.compare import RunComparison, compare, compare_all, comparison_parts, verdict_lines
 from planbook.config import Config, Learning
-from planbook.envs import Task, Verdict
+from planbook.envs import Verdict
 from planbook.planner import Ending
 from planbook.results import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal.printing import print_parts
 from tests.command import planbook, result
-from tests.rows import BROKEN, FAILED, SOLVED, toy_run, written
+from tests.rows import BROKEN, FAILED, SOLVED, fetch, toy_run, written
 
 FREE = prices_from(None)
 PLAN = "for box in boxes:\n    agent.open(box)\n" * 17
@@ -36,9 +36,19 @@ def said(compared: RunComparison, width: int = 110) -> str:
     return out.file.getvalue()
 
 
-def test_two_real_runs_are_paired_by_task_and_seed(tmp_path: Path) -> None:
-    stored = toy_run(tmp_path / "stored", "procedures", 8)
-    asked = toy_run(tmp_path / "asked", "automanual", 6, seed=3)
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of stored procedures, on more tasks than the others."""
+    return toy_run(tmp_path_factory.mktemp("runs") / "stored", "procedures", 8)
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that asked a model, with another seed."""
+    return toy_run(tmp_path_factory.mktemp("runs") / "asked", "automanual", 6, seed=3)
+
+
+def test_two_real_runs_are_paired_by_task_and_seed(stored: Path, asked: Path) -> None:
     found = held(stored, asked)
     assert found.overall.pairs == found.overall.tasks == 12
     assert found.only_first == ("fetch/6", "fetch_two/6", "fetch/7", "fetch_two/7")
@@ -50,14 +60,13 @@ def test_two_real_runs_are_paired_by_task_and_seed(tmp_path: Path) -> None:
     assert all(each.cause == "unfinished" for each in found.changed)
     assert "different seeds (--seed 0 and 3)" in found.warnings[0]
     assert found.costs["model calls"].first.value == 0
-    told = said(found)
-    assert "Only in A, and in no figure below (4): fetch/6" in told
-    assert told.splitlines()[0] == f"A: {stored}"
+    printed = said(found)
+    assert "Only in A, and in no figure below (4): fetch/6" in printed
+    assert printed.splitlines()[0] == f"A: {stored}"
 
 
-def test_the_other_way_round_everything_is_the_opposite(tmp_path: Path) -> None:
-    first, second = toy_run(tmp_path / "one", "automanual"), toy_run(tmp_path / "two", "procedures")
-    there, back = held(first, second), held(second, first)
+def test_the_other_way_round_everything_is_the_opposite(stored: Path, asked: Path) -> None:
+    there, back = held(asked, stored), held(stored, asked)
     one, other = there.overall, back.overall
     assert (one.gained, one.lost, one.p) == (other.lost, other.gained, other.p)
     assert one.difference == -other.difference
@@ -67,10 +76,9 @@ def test_the_other_way_round_everything_is_the_opposite(tmp_path: Path) -> None:
         assert cost.first == back.costs[name].second
 
 
-def test_costs_are_those_of_the_whole_run_for_each_task_solved(tmp_path: Path) -> None:
-    first, second = toy_run(tmp_path / "one", "automanual"), toy_run(tmp_path / "two", "procedures")
-    found = held(first, second)
-    with closing(Run.open(first)) as run:
+def test_costs_are_those_of_the_whole_run_for_each_task_solved(stored: Path, asked: Path) -> None:
+    found = held(asked, stored)
+    with closing(Run.open(asked)) as run:
         spent = spent_so_far(run.store.events(), FREE)
     solved = found.first.solved
     assert found.costs["model calls"].first.value == pytest.approx(spent.calls / solved, abs=1e-5)
@@ -90,10 +98,7 @@ def test_costs_are_those_of_the_whole_run_for_each_task_solved(tmp_path: Path) -
 
 def rewarded(folder: Path, rewards: Sequence[float], repeats: int = 1, broken: int = 0) -> Path:
     """Write unsolved episodes with these rewards, and scores that are a part of them; the last ones broke."""
-    tasks = [
-        Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
-        for number in range(len(rewards) // repeats)
-    ]
+    tasks = [fetch(number) for number in range(len(rewards) // repeats)]
     config = Config(planner="procedures", env="toy", actions=9, repeats=repeats)
     with closing(Run.create(folder, config, tasks)) as run:
         for entry, reward in zip(run.entries(), rewards, strict=True):
@@ -157,9 +162,8 @@ def test_scores_that_only_say_solved_or_not_are_no_measure(tmp_path: Path) -> No
     assert "Measured by the environment" not in said(found)
 
 
-def test_a_run_against_itself_is_no_difference(tmp_path: Path) -> None:
-    first = toy_run(tmp_path / "one", "automanual")
-    found = held(first, toy_run(tmp_path / "two", "automanual"))
+def test_a_run_that_is_played_again_is_no_difference(asked: Path, tmp_path: Path) -> None:
+    found = held(asked, toy_run(tmp_path / "again", "automanual", seed=3))
     assert (found.overall.gained, found.overall.lost, found.overall.p) == (0, 0, 1.0)
     assert found.settings == ()
     assert "A and B solved the same 10 of 12: that shows no difference" in " ".join(said(found).split())
@@ -257,9 +261,8 @@ def test_several_runs_are_held_against_the_first_and_corrected_for_being_several
 
 
 @pytest.mark.parametrize("width", [80, 110])
-def test_every_line_of_the_tables_fits(tmp_path: Path, width: int) -> None:
-    first, second = toy_run(tmp_path / "one", "automanual"), toy_run(tmp_path / "two", "procedures")
-    lines = said(held(first, second), width).splitlines()
+def test_every_line_of_the_tables_fits(stored: Path, asked: Path, width: int) -> None:
+    lines = said(held(asked, stored), width).splitlines()
     assert max(len(line) for line in lines if line and line[0] in "┏┡└│") <= width
     assert not any("…" in line for line in lines)
 

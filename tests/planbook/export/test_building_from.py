@@ -107,10 +107,8 @@ def test_episodes_of_several_runs_and_of_another_method(runs: dict[str, Path], p
     assert json.loads((tmp_path / "alone" / "run.json").read_text())["config"]["planner"] == "random"
 
 
-KILLS = [
-    ("learnt", 2),
-    *(pytest.param(*each, marks=pytest.mark.deep) for each in (("outcome", 1), ("outcome", 3), ("ask", 2))),
-]
+DEEP = (("outcome", 1), ("outcome", 3), ("ask", 2))
+KILLS = [("learnt", 2), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)]
 
 
 @pytest.mark.parametrize(("kind", "number"), KILLS)
