@@ -1,7 +1,7 @@
 """Rows of a store as a run writes them, made by hand; and commands that read them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
 from planbook.planner import Body, Ending, Outcome
-from planbook.runs import Run
+from planbook.results import NOT_PLAYED, Result
+from planbook.runs import Entry, Run
 from planbook.workers import Hosting
 from tests.command import ROOT
 
@@ -64,6 +65,11 @@ def run_command(*arguments: object) -> tuple[int, Any, str]:
     if done.exception is not None:
         raise done.exception
     return done.return_value, json.loads(done.stdout.splitlines()[-1]), done.output
+
+
+def results(entries: Sequence[Entry], endings: Mapping[int, Ending]) -> list[Result]:
+    """Return the results of episodes that ended so; one without an ending was not run."""
+    return [Result(entry, ending=endings.get(entry.index, NOT_PLAYED)) for entry in entries]
 
 
 def toy_run(folder: Path, planner: str, seeds: int = 6, **asked: Any) -> Path:

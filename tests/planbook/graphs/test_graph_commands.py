@@ -6,7 +6,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ from planbook.cli import planbook
 from planbook.graphs import GraphRun
 from tests.command import ROOT
 from tests.command import planbook as command
+from tests.executing import start, wait_until
+from tests.flows import here
 
 DRIVE = ROOT / "tests" / "planner" / "graph" / "drive.yaml"
 SCRIPT = '''
@@ -63,6 +64,12 @@ def run(script: str, out: Path, *more: object) -> Result:
     return invoked("run", DRIVE, "--model", script, "--set", "road=A bridge.", "--out", out, *more)
 
 
+def started(model: str, out: Path) -> "subprocess.Popen[str]":
+    """Start a run that asks two nodes at a time, in a process of its own."""
+    given = ("--model", model, "--set", "road=A bridge.", "--side-by-side", "2", "--out", str(out))
+    return start(["graph", "run", str(DRIVE), *given])
+
+
 def asked(tmp_path: Path) -> list[str]:
     return (tmp_path / "asked").read_text().splitlines()
 
@@ -86,8 +93,8 @@ def test_the_format_is_told_and_its_example_is_sound(tmp_path: Path) -> None:
     text = invoked("format").stdout
     example = "".join(line.removeprefix("    ") for line in text.splitlines(True) if line.startswith("    "))
     (tmp_path / "example.yaml").write_text(example)
-    told = CliRunner().invoke(planbook, ["graph", "check", str(tmp_path / "example.yaml")], standalone_mode=False)
-    assert told.return_value == 0, told.output
+    checked = invoked("check", tmp_path / "example.yaml")
+    assert checked.return_value == 0, checked.output
     for key in ("compose", "is defined", "one of: a, b", 'db.plan | default("nothing yet")'):
         assert key in text
 
@@ -220,29 +227,13 @@ def test_run_ends_with_one_json_object_and_a_second_time_asks_nothing(tmp_path: 
 def test_a_run_killed_again_and_again_asks_nothing_twice(tmp_path: Path, script: str) -> None:
     """kill -9 while nodes are asked side by side: whatever had been answered is not asked again."""
     (tmp_path / "slow").write_text("0.15")
-    arguments: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "planbook",
-        "graph",
-        "run",
-        DRIVE,
-        "--model",
-        script,
-        "--set",
-        "road=A bridge.",
-    ]
-    arguments += ["--side-by-side", "2", "--out", tmp_path / "run"]
     for _ in range(2):
         before = len(asked(tmp_path)) if (tmp_path / "asked").exists() else 0
-        child = subprocess.Popen(
-            arguments, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
-        )
-        until = time.monotonic() + 30
-        while time.monotonic() < until and not ((tmp_path / "asked").exists() and len(asked(tmp_path)) > before + 1):
-            time.sleep(0.01)
-        child.send_signal(signal.SIGKILL)
-        assert child.wait() == -signal.SIGKILL
+        child = started(script, tmp_path / "run")
+        wait_until(lambda: (tmp_path / "asked").exists() and len(asked(tmp_path)) > before + 1)  # noqa: B023
+        child.kill()
+        child.communicate()
+        assert child.returncode == -signal.SIGKILL
     (tmp_path / "slow").unlink()
     lost = len(asked(tmp_path)) - answered(tmp_path / "run")
     assert told(run(script, tmp_path / "run", "--side-by-side", 2, "--json"))["model_calls"] == 8
@@ -259,29 +250,12 @@ def answered(folder: Path) -> int:
 
 def test_ctrl_c_stops_what_is_waited_for_and_the_same_command_goes_on(tmp_path: Path) -> None:
     """Nobody answers the exchange: the run would wait for ever."""
-    arguments: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "planbook",
-        "graph",
-        "run",
-        DRIVE,
-        "--set",
-        "road=A bridge.",
-        "--side-by-side",
-        "2",
-    ]
-    arguments += ["--model", f"exchange:{tmp_path / 'box'}", "--out", tmp_path / "run"]
-    child = subprocess.Popen(
-        arguments, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True
-    )
-    until = time.monotonic() + 30
-    while time.monotonic() < until and len(list(tmp_path.glob("box/*.prompt.md"))) < 2:
-        time.sleep(0.05)
+    child = started(f"exchange:{tmp_path / 'box'}", tmp_path / "run")
+    wait_until(lambda: len(list(tmp_path.glob("box/*.prompt.md"))) == 2)
     child.send_signal(signal.SIGINT)
-    _, said = child.communicate(timeout=20)
+    printed, _ = child.communicate(timeout=20)
     assert child.returncode == 130
-    assert f"Stopped. Continue with the same command and --out {tmp_path / 'run'}" in said
+    assert f"Stopped. Continue with the same command and --out {tmp_path / 'run'}" in printed
 
 
 def test_the_same_command_asks_the_failed_node_anew_and_resumes_to_the_same(tmp_path: Path, script: str) -> None:
@@ -328,15 +302,7 @@ def test_what_a_graph_needs_is_asked_for_at_a_terminal(tmp_path: Path, script: s
     controller, terminal = pty.openpty()
     arguments = [sys.executable, "-m", "planbook", "graph", "run", DRIVE, "--model", script, "--out", tmp_path / "run"]
     os.write(controller, b"A tunnel.\n")
-    done = subprocess.run(
-        [*map(str, arguments)],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdin=terminal,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = subprocess.run([*map(str, arguments)], cwd=ROOT, stdin=terminal, capture_output=True, text=True, timeout=60)
     os.close(controller)
     os.close(terminal)
     assert done.returncode == 0, done.stderr
@@ -377,34 +343,32 @@ def test_a_hook_that_has_changed_is_told(tmp_path: Path, script: str) -> None:
 @pytest.mark.parametrize("arguments", [("cost",), ("watch",), ("rules",), ("replay",), ("run", "--resume")])
 def test_other_commands_say_what_the_folder_holds(tmp_path: Path, script: str, arguments: tuple[str, ...]) -> None:
     run(script, tmp_path / "run")
-    done = CliRunner().invoke(planbook, [*arguments, str(tmp_path / "run")], standalone_mode=False)
-    assert "holds passes of a prompt graph, without an environment" in str(done.exception)
-    assert "`planbook show` and `planbook report` show them" in str(done.exception)
+    refused = here(*arguments, tmp_path / "run").printed
+    assert "holds passes of a prompt graph, without an environment" in refused
+    assert "`planbook show` and `planbook report` show them" in refused
 
 
 def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) -> None:
     assert run(script, tmp_path / "run", "--passes", 2).return_value == 0
-    shown = CliRunner().invoke(planbook, ["show", str(tmp_path / "run"), "0", "--prompts"], standalone_mode=False)
-    assert shown.exception is None, shown.output
+    shown = here("show", tmp_path / "run", 0, "--prompts")
+    assert shown.returncode == 0, shown.printed
     for said in ("Decides how to go on by what the road looks like.", "reroute", "brake", "The road: A bridge."):
-        assert said in shown.output, shown.output
-    told = CliRunner().invoke(planbook, ["show", str(tmp_path / "run"), "drive", "--json"], standalone_mode=False)
-    spans = json.loads(told.stdout)["spans"]
+        assert said in shown.stdout
+    spans = here("show", tmp_path / "run", "drive", "--json").result["spans"]
     assert [span["data"]["node"] for span in spans][:4] == ["users", "signs", "users:1", "users:2"]
     out = tmp_path / "report.html"
-    done = CliRunner().invoke(planbook, ["report", str(tmp_path / "run"), "--out", str(out)], standalone_mode=False)
-    assert done.exception is None, done.output
+    assert here("report", tmp_path / "run", "--out", out).returncode == 0
     assert "reroute" in out.read_text()
 
 
 def test_a_run_that_failed_or_has_not_ended_can_be_shown(tmp_path: Path, script: str) -> None:
     (tmp_path / "risk").write_text("N/A")
     assert run(script, tmp_path / "run").return_value == 1
-    shown = CliRunner().invoke(planbook, ["show", str(tmp_path / "run"), "0"], standalone_mode=False)
-    assert "has begun and not ended" in shown.output
-    assert "users" in shown.output
+    shown = here("show", tmp_path / "run", 0)
+    assert "has begun and not ended" in shown.printed
+    assert "users" in shown.printed
 
 
 def test_a_run_of_episodes_is_no_run_of_a_graph(tmp_path: Path, script: str) -> None:
-    CliRunner().invoke(planbook, ["run", "--env", "toy", "--seeds", "0", "--out", str(tmp_path / "run")])
+    here("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run")
     assert "holds episodes, and no passes of a prompt graph" in str(run(script, tmp_path / "run").exception)

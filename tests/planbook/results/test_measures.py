@@ -28,8 +28,8 @@ from planbook.results import (
 from planbook.runs import Entry
 from planbook.terminal.printing import print_parts
 from tests.command import planbook, result
-from tests.planbook.results.rows import rows
 from tests.reported import Page
+from tests.rows import results
 
 ENVIRONMENT = '''
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,8 @@ def ended(outcome: Outcome = Outcome.FAILURE, milestones: tuple[str, ...] = (), 
 
 
 def summed(endings: dict[int, Ending], kinds: str, known: tuple[str, ...] = ()) -> Summary:
-    return summarise(rows([entry(number, kind) for number, kind in enumerate(kinds)], endings), 1.0, "run", known=known)
+    entries = [entry(number, kind) for number, kind in enumerate(kinds)]
+    return summarise(results(entries, endings), 1.0, "run", known=known)
 
 
 def printed(parts: Any) -> str:
@@ -156,18 +157,7 @@ def game(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_a_run_tells_them_everywhere(tmp_path: Path, game: str) -> None:
     code = "agent.open('box_1')\nagent.open('box_2')"
-    command = [
-        "run",
-        "--planner",
-        "code",
-        "--planner-option",
-        f"code={code}",
-        "--env",
-        game,
-        "--seeds",
-        "0-2",
-        "--json",
-    ]
+    command = ["run", "--planner", "code", "--planner-option", f"code={code}", "--env", game, "--seeds", "0-2"]
     finished = planbook(*command, "--types", "fetch", "--json", "--out", tmp_path / "run")
     assert finished.returncode == 0, finished.stderr
     told = result(finished)

@@ -1,5 +1,6 @@
 """Whether learning pays: what a solved task cost with learning included, beside the same model without knowledge."""
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,17 +11,17 @@ from planbook.planner import Spent
 from planbook.report.charts import charts
 from planbook.results import Paying, read_run
 from planbook.runs import Run
-from tests.flows import BUILD, here, scripted
+from tests.flows import here, scripted
 
 CHART = "Tokens per solved task so far, with learning"
 TEST = ("test", "--env", "toy", "--model", scripted(), "--procedures-first")
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A building run, and test runs with what it knew after 0, 2 and 4 tasks."""
     folder = tmp_path_factory.mktemp("paying")
-    assert here(*BUILD, "--tasks-per-type", 2, "--out", folder / "built").returncode == 0
+    shutil.copytree(built, folder / "built")
     curve = here(*TEST, "--library", folder / "built", "--after", "0,2,4", "--out", folder / "curve")
     assert curve.returncode == 0, curve.printed
     (folder / "printed").write_text(curve.printed)
