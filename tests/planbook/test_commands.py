@@ -25,8 +25,9 @@ def events(folder: Path, kind: Any) -> list[dict[str, Any]]:
 def test_demo_ends_with_a_table_and_the_path_of_what_it_wrote(tmp_path: Path) -> None:
     finished = planbook("demo", "--jobs", 2, "--out", tmp_path / "demo", "--json")
     assert finished.returncode == 0, finished.stderr
-    household = result(finished)["runs"][0]
+    household, *_, learned = result(finished)["runs"]
     assert (household["solved"], household["tasks"]) == (60, 60)
+    assert (learned["solved"], learned["tasks"]) == (58, 60), "as README.md has it"
     assert "pick_two_obj" in finished.stderr
     assert f"the run is in {tmp_path / 'demo' / 'alfworld'}" in finished.stderr
     assert f"browser: {tmp_path / 'demo' / 'alfworld-build' / 'report.html'}" in finished.stderr

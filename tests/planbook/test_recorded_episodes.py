@@ -1,6 +1,6 @@
 """Whole episodes of every method ask, do and come to what their golden files hold, from recorded replies.
 
-`tests/blackbox` replays them, and plays those on pages of a browser.
+`tests/blackbox` plays those on pages of a browser.
 """
 
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planbook.planner import METHODS
-from tests.flows import command_of
+from tests.flows import command_of, here
 from tests.golden import golden, held, play
 from tests.planbook.recorded_episodes import EPISODES
 
@@ -20,6 +20,7 @@ def test_a_recorded_run_comes_to_what_it_came_to(name: str, tmp_path: Path) -> N
     assert (result["solved"], result["tasks"], result["model_calls"]) == EPISODES[name]
     assert result["replayed_calls"] == result["model_calls"]
     assert golden(out) == held(name)
+    assert here("replay", out, "--json").result["by_sameness"]["same"] == result["tasks"]
 
 
 def test_every_method_that_asks_is_recorded() -> None:
