@@ -108,10 +108,3 @@ def test_a_run_says_it_once_as_it_begins(tmp_path: Path) -> None:
     given = ("--model", "recorded:react-textcraft", "--split", "all:2", "--json", "--out", tmp_path / "run")
     finished = planbook("run", "--planner", "react", "--env", f"{tmp_path / 'mine.py'}:Mine", *given)
     assert finished.stderr.count("mine has no demonstrations for react; none are shown") == 1
-
-
-def test_naive_is_refused_where_the_environment_has_no_plan_for_it(tmp_path: Path) -> None:
-    refused = planbook("run", "--planner", "naive", "--env", "toy", "--out", tmp_path / "run")
-    assert refused.returncode == 2
-    assert "naive has no plan for toy; it has one for shopping" in refused.stderr
-    assert not (tmp_path / "run").exists()

@@ -6,7 +6,6 @@ import pytest
 
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
-from planbook.results.statistics import mcnemar, paired_difference
 from tools import bench
 from tools.bench import Row, selector
 
@@ -89,13 +88,3 @@ def test_the_command_prints_figures_and_one_object(
     assert [FOUR, RIVAL] in cells
     assert len({tuple(cell) for cell in cells}) == len(cells)
     assert "95% interval" in printed.err
-
-
-def test_differences_of_pairs_and_their_chance() -> None:
-    low, high = paired_difference(8, 2, 100)
-    assert (low, high) == pytest.approx((-0.006, 0.124), abs=0.003)
-    assert paired_difference(0, 0, 0) == (-1.0, 1.0)
-    assert mcnemar(8, 2) == pytest.approx(0.109375)
-    assert mcnemar(0, 0) == 1.0
-    assert mcnemar(0, 10) == mcnemar(10, 0) == pytest.approx(2 / 1024)
-    assert mcnemar(0, 3000) == 0.0

@@ -18,12 +18,6 @@ def test_prints_stand_between_the_steps_and_steer_no_terminal(tmp_path: Path) ->
     assert "48,001 characters more" in finished.stdout
 
 
-def test_errors_are_json_too_where_json_is_asked_for() -> None:
-    finished = planbook("run", "--env", "nethack", "--json")
-    assert finished.returncode == 2
-    assert "nethack" in result(finished)["error"]
-
-
 def test_selections_hold_for_an_environment_that_does_not_look_at_them(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text()
     (tmp_path / "lights.py").write_text(readme[readme.index("# lights.py") :].partition("```")[0])
@@ -40,12 +34,9 @@ def test_selections_hold_for_an_environment_that_does_not_look_at_them(tmp_path:
     ("arguments", "code", "message"),
     [
         (("run", "--env", "toy", "--split", "all:x"), 2, "a number of tasks"),
-        (("run", "--env", "toy", "--seeds", "5-2"), 2, "write 2-5"),
         (("run", "--env", "toy", "--library", "manuals/toy"), 2, "toy/procedures/*.py"),
         (("run", "--env", "alfworld", "--split", "valid_seen", "--seeds", "3"), 2, "seeds make generated games"),
         (("run", "--env", "toy", "--planner", "code"), 2, "code: this has to be given"),
-        (("run", "--env", "toy", "--limit", "wall_seconds=-1"), 2, "wall_seconds"),
-        (("check", "README.md", "--env", "toy"), 2, "fault"),
     ],
 )
 def test_bad_input_is_told_in_one_line(tmp_path: Path, arguments: tuple[str, ...], code: int, message: str) -> None:

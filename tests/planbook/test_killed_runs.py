@@ -149,33 +149,10 @@ def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(
     assert_same(tmp_path / "run", undisturbed[name])
 
 
-@contextmanager
-def served() -> Iterator[Server]:
-    with serving(said) as server:
-        yield server
-
-
 @pytest.fixture
 def asked_for(undisturbed: dict[str, Path]) -> list[str]:
     """The last message of every request that the undisturbed run sends."""
     return [str(event.body["messages"][-1]["content"]) for event in events(undisturbed["build"], "ask")]  # type: ignore[index, call-overload]
-
-
-@pytest.mark.deep
-def test_what_was_answered_before_a_kill_is_not_asked_again(tmp_path: Path, asked_for: list[str]) -> None:
-    with served() as server:
-        kills: list[list[object]] = [
-            ["ask", 1],
-            ["act", 4],
-            ["learnt", 1],
-            ["cell", 1],
-            ["ask", 3],
-            ["outcome", 1],
-            ["", 0],
-        ]
-        codes = lives(kills, *SERVED, "--out", tmp_path / "run", url=server.url)
-        assert codes == [KILLED] * 6 + [0]
-        assert last_messages(server) == asked_for
 
 
 @pytest.mark.deep

@@ -145,8 +145,6 @@ def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("", "has 2 methods: name"),
-        (":nothing", "has no 'nothing'; it has one_argument, coroutine, fails, divide, wrong_options, second"),
         (":one_argument", "must take two arguments, (episode, options)"),
         (":coroutine", "is a coroutine; a method is a plain function"),
         (":number", "is of type int; name a function (episode, options), or a Method"),

@@ -8,9 +8,9 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
-from planbook.papers import COLUMNS, publications
+from planbook.papers import publications
 from planbook.papers.published import ALL, papers_of
-from planbook.planner import METHODS, Ending, Outcome
+from planbook.planner import Ending, Outcome
 from planbook.planner.models import Reply
 from planbook.results import Summary, read_run, summarise
 from planbook.runs import Run
@@ -105,15 +105,6 @@ def ended(reward: float | None, *milestones: str, solved: bool = False) -> Endin
 
 
 # The data.
-
-
-def test_the_data_speaks_in_our_words() -> None:
-    for paper in (ADAPT, AGENTKIT, ADVOCATE):
-        assert paper.planners <= set(METHODS), paper.paper
-        for each in (line for table in paper.tables for line in table.rows if line.planner):
-            assert set(each.options) <= set(METHODS[str(each.planner)].options.model_fields), each.method
-    for paper in (AGENTKIT, ADVOCATE):
-        assert {name for each in paper.tables for name in each.columns} <= {*COLUMNS, ALL}
 
 
 def test_what_the_text_says_follows_from_the_figures() -> None:

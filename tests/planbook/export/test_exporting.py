@@ -174,10 +174,7 @@ def test_standard_output_takes_lines_and_columns_alone(runs: dict[str, Path], tm
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ((), "name a run to export"),
         (("RUN", "--json"), "name a file with --out"),
-        (("RUN", "--format", "parquet"), "name a file with --out"),
-        (("RUN", "--roles", "planner"), "add --format chat"),
         (("RUN", "--with-repairs"), "add --format chat"),
         (("RUN", "--format", "chat", "--without-prompts"), "leaves nothing of a conversation"),
         (("RUN", "--out", "/nowhere/x.jsonl"), "cannot be written"),

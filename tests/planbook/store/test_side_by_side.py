@@ -155,17 +155,3 @@ def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further
     store.leases.open()
     assert store.leases.workers() == []
     store.close()
-
-
-def test_since_gives_what_came_after_a_row(place: Place) -> None:
-    store = Store(place)
-    for number in range(3):
-        store.put("task/0", "act", number, {"page": "<p>" * LONG_TEXT, "n": number})
-    seen = list(store.since(0))
-    assert [event.body["n"] for _, event in seen] == [0, 1, 2]
-    store.put("task/0", "act", 3, {"n": 3})
-    (new,) = store.since(seen[-1][0])
-    assert new[0] > seen[-1][0]
-    assert new[1].body == {"n": 3}
-    assert list(store.since(new[0])) == []
-    store.close()
