@@ -98,7 +98,9 @@ class Reader:
         WebDriverWait(self._driver, 20).until(lambda driver: driver.execute_script(UNFOLD) == 0)
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.deep] * (name in ("scripted", "built"))) for name in FIGURES]
+)
 def test_a_report_shows_figures_and_episodes(
     name: str, shelf: Shelf, browser: webdriver.Chrome, tmp_path: Path
 ) -> None:

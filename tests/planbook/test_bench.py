@@ -46,7 +46,7 @@ def test_a_percentile_is_one_of_the_times(share: float, expected: float) -> None
     assert percentile([float(time) for time in range(10, 0, -1)], share) == expected
 
 
-def test_every_engine_gives_what_python_gives_and_calls_the_host() -> None:
+def test_every_engine_gives_what_python_gives_calls_the_host_and_raises_faults() -> None:
     with Sandbox() as opened, peers.engines(opened) as every:
         for engine in every:
             for _, code in sandbox.CODE.values():
@@ -57,11 +57,6 @@ def test_every_engine_gives_what_python_gives_and_calls_the_host() -> None:
                     run(f"if work(7) != {expected['answer']!r}:\n    raise ValueError('another answer')")
             with engine.session() as run:
                 run(f"if {engine.action} != 'You are at desk_1.':\n    raise ValueError('another answer')")
-
-
-def test_faults_of_timed_code_are_raised_by_every_engine() -> None:
-    with Sandbox() as opened, peers.engines(opened) as every:
-        for engine in every:
             with engine.session() as run, pytest.raises(Exception):  # noqa: B017 - each has a kind of its own
                 run("1 // 0")
 

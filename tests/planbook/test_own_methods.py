@@ -186,8 +186,7 @@ def test_a_method_of_another_package_is_known_by_its_name(tmp_path: Path) -> Non
 
 
 def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
-    ignored = shutil.ignore_patterns("__pycache__", "recordings")
-    shutil.copytree(ROOT / "planbook", tmp_path / "planbook", ignore=ignored)
+    shutil.copytree(ROOT / "planbook", tmp_path / "planbook", ignore=shutil.ignore_patterns("recordings"))
     strategies = tmp_path / "planbook" / "planner" / "strategies"
     code = (ROOT / "examples" / "refine.py").read_text()
     code = code.replace("method = Method(", 'METHODS = {"refine": Method(').rstrip() + "}\n"

@@ -12,8 +12,12 @@ from tests.flows import command_of, here
 from tests.golden import golden, held, play
 from tests.planbook.recorded_episodes import EPISODES
 
+LIKE_ANOTHER = ("paper-dep-minecraft", "paper-zero-shot-replan-minecraft")
+"""Long, and with the prompts of another recording."""
+NAMES = [pytest.param(name, marks=[pytest.mark.deep] * (name in LIKE_ANOTHER)) for name in EPISODES]
 
-@pytest.mark.parametrize("name", EPISODES)
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_recorded_run_comes_to_what_it_came_to(name: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
     result = play(name, out)

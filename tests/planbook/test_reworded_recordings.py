@@ -22,7 +22,7 @@ Planbook = Callable[..., subprocess.CompletedProcess[str]]
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the packages whose prompts say everything in other words."""
     copy = tmp_path_factory.mktemp("tree")
-    shutil.copytree(ROOT / "planbook", copy / "planbook", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "planbook", copy / "planbook")
     for template in [*copy.glob("planbook/planner/templates/**/*.j2"), *copy.glob("planbook/rules/templates/**/*.j2")]:
         template.write_text(f"In other words.\n{template.read_text()}")
     return copy
