@@ -14,10 +14,11 @@ from planbook.config import Config, Executor, Learning
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.errors import BadRun
+from planbook.planner import EpisodeStopped
 from planbook.runs import Run, claim_folder, is_claimed
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
-from planbook.workers import Hosting, arguments
+from planbook.workers import Hosting, Steering, arguments
 from tests.executing import wait_until
 from tests.openai_server import Refusal, serving
 from tests.slow_script import TAKES
@@ -179,3 +180,37 @@ def test_an_invocation_records_how_to_host_the_next_one_alike(tmp_path: Path) ->
     whole = Hosting(jobs=3, unsafe_no_sandbox=True, prices=tmp_path / "prices.json", executor="processes")
     told = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox", "--prices"]
     assert arguments(whole.recorded()) == [*told, str(tmp_path / "prices.json")]
+
+
+def test_it_lets_everything_pass_until_told_otherwise() -> None:
+    steering = Steering()
+    steering.guard()
+    assert not steering.stopped
+    assert not steering.paused
+
+
+def test_a_pause_holds_back_until_it_is_ended() -> None:
+    steering, passed = Steering(), threading.Event()
+    steering.pause()
+
+    def pass_by() -> None:
+        steering.guard()
+        passed.set()
+
+    threading.Thread(target=pass_by, daemon=True).start()
+    time.sleep(0.05)
+    assert steering.paused
+    assert not passed.is_set()
+    steering.go_on()
+    assert passed.wait(5)
+
+
+def test_a_stop_ends_a_pause_and_stays() -> None:
+    steering = Steering()
+    steering.pause()
+    steering.stop()
+    steering.go_on()
+    assert steering.stopped
+    assert not steering.paused
+    with pytest.raises(EpisodeStopped):
+        steering.guard()

@@ -280,6 +280,7 @@ def test_shopping_stands_beside_score_and_success(tmp_path: Path) -> None:
     assert set(differs(compared)) == {"prompts", "world"}, "the paper has it with 3 and with 10"
 
 
+@pytest.mark.deep
 def test_the_naive_buyer_is_held_against_its_row(tmp_path: Path) -> None:
     run = tmp_path / "run"
     command = ["run", "--planner", "naive", "--env", "shopping", "--out", run, "--json", "--table"]

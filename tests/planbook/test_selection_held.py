@@ -27,6 +27,7 @@ def tasks_of(folder: Path) -> list[str]:
         (("--split", "test"), [f"test/{kind}/{seed}" for kind in ("get_wine", "look") for seed in (1, 2, 3)]),
         (("--split", "test:2"), ["test/get_wine/1", "test/look/1"]),
         (("--split", "test", "--seeds", "2-3", "--types", "look"), ["test/look/2", "test/look/3"]),
+        (("--task", "test/look/2"), ["test/look/2"]),
         (("--types", "look"), ["train/look/1", "train/look/2", "train/look/3"]),
     ],
 )

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from planbook.console import right_aligned
 from planbook.writing import write_whole
-from tests.command import ROOT, planbook
+from tests.browser import need_browser
+from tests.command import ROOT, planbook, result
 from tests.flows import BUILD, here
 from tests.shelf import write_shelf
 
@@ -32,6 +33,15 @@ def test_a_terminal_that_cannot_show_a_letter_shows_an_escape(tmp_path: Path, en
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, encoding="utf-8", errors="replace")
     assert done.returncode == 0, done.stderr
     assert "\\u2192" in done.stdout + done.stderr
+
+
+def test_prints_stand_between_the_steps_and_steer_no_terminal(tmp_path: Path) -> None:
+    write_shelf(tmp_path)
+    (tmp_path / "plan.py").write_text("print('first :key: [red]\\x1b[31m')\nagent.look()\nprint('x' * 50_000)\n")
+    done = executed(tmp_path)
+    assert done.stdout.index("printed: first :key: [red]\\x1b[31m") < done.stdout.index("agent.look")
+    assert "\x1b" not in done.stdout
+    assert "48,001 characters more" in done.stdout
 
 
 def test_an_empty_store_is_told_in_a_line(tmp_path: Path) -> None:
@@ -120,23 +130,43 @@ def test_a_limit_names_the_option_that_changes_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "code", "message"),
     [
-        (("run", "--env", "toy", "--limit", "wall=3"), "there is no limit `wall`; there are wall_seconds, cpu_seconds"),
-        (("run", "--env", "two.py"), "two.py has 2 environments: name two.py:One or two.py:Two"),
-        (("run", "--env", "alfworld", "--split", "valid_unseen"), "made from seeds instead, --split generated; or run"),
+        ("--env toy --limit wall=3", 2, "there is no limit `wall`; there are wall_seconds, cpu_seconds"),
+        ("--env two.py", 2, "two.py has 2 environments: name two.py:One or two.py:Two"),
+        ("--env alfworld --split valid_unseen", 3, "alfworld-download"),
+        ("--env alfworld --split valid_unseen", 3, "made from seeds instead, --split generated; or run"),
+        ("--env alfworld --split valid_seen --seeds 3", 2, "seeds make generated games"),
+        ("--env toy --split all:x", 2, "a number of tasks"),
+        (f"--env toy --library {ROOT}/manuals/toy", 2, "toy/procedures/*.py"),
+        ("--env toy --planner code", 2, "code: this has to be given"),
     ],
 )
 def test_refusals_say_once_what_there_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, code: int, message: str
 ) -> None:
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
     classes = "".join(f"class {name}(Environment):\n    pass\n" for name in ("One", "Two"))
     (tmp_path / "two.py").write_text(f"from planbook.envs import Environment\n{classes}")
-    refused = planbook(*arguments, cwd=tmp_path)
-    assert refused.returncode in (2, 3)
-    assert told in refused.stderr
+    refused = planbook("run", *arguments.split(), cwd=tmp_path)
+    assert refused.returncode == code, refused.stderr
+    assert message in refused.stderr
     assert refused.stderr.count("cpu_seconds") <= 1
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.browser
+def test_a_missing_browser_exits_with_three_and_the_run_goes_on_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINIWOB_CHROME_BINARY", str(tmp_path / "nothing"))
+    command = ("run", "--env", "miniwob", "--task", "click-test/1", "--out", tmp_path / "run")
+    finished = planbook(*command)
+    assert finished.returncode == 3
+    assert "apt-get install chromium" in finished.stderr
+    monkeypatch.delenv("MINIWOB_CHROME_BINARY")
+    need_browser()
+    assert result(planbook(*command, "--json"))["solved"] == 1
 
 
 def test_episodes_have_one_number(tmp_path: Path) -> None:
