@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
-from pydantic import JsonValue
 
 from planbook.cli import planbook as command
 from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
 from planbook.planner import Body, Ending, Outcome
+from planbook.planner.models import Reply, Usage
 from planbook.results import NOT_PLAYED, Result
 from planbook.runs import Entry, Run
 from planbook.workers import Hosting
@@ -28,19 +28,22 @@ def fetch(number: int) -> Task:
     return Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
 
 
-def ask(role: str, model: str, template: str, prompt: int, cached: int, completion: int, seconds: float) -> Body:
+def ask(
+    role: str,
+    model: str,
+    template: str,
+    prompt: int = 0,
+    cached: int = 0,
+    completion: int = 0,
+    seconds: float = 0.0,
+    served: str = "",
+) -> Body:
     """A question to a model and its reply."""
-    usage: dict[str, JsonValue] = {"prompt": prompt, "cached": cached, "completion": completion, "estimated": False}
-    return {
-        "role": role,
-        "model": model,
-        "template": template,
-        "sampling": {"temperature": 0.0},
-        "messages": [{"role": "user", "content": "?"}],
-        "left_out": 0,
-        "cut_characters": 0,
-        "reply": {"text": "!", "usage": usage, "seconds": seconds, "model": "", "replayed": False, "finish": "stop"},
-    }
+    usage = Usage(prompt=prompt, cached=cached, completion=completion)
+    reply = Reply(text="!", usage=usage, seconds=seconds, model=served)
+    asked = {"role": role, "model": model, "template": template, "sampling": {"temperature": 0.0}}
+    messages = [{"role": "user", "content": "?"}]
+    return {**asked, "messages": messages, "left_out": 0, "cut_characters": 0, "reply": reply.model_dump(mode="json")}
 
 
 def written(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", **asked: Any) -> Path:

@@ -16,11 +16,12 @@ from planbook.knowledge import ABLATIONS, EVERYTHING, fresh_beginning
 from planbook.papers import COLUMNS, PaperComparison, publications
 from planbook.papers.published import ALL
 from planbook.planner import Ending, Outcome
-from planbook.planner.models import Reply, Sampling
+from planbook.planner.models import Sampling
 from planbook.results import Summary, read_run, summarise
 from planbook.runs import Run
 from tests.command import planbook, result
 from tests.planbook.test_paper_published import TASKS, differs, held, paper_of, printed, row
+from tests.rows import ask
 
 PAPER = publications()[0]
 TEST_MODELS = ("GPT-3.5-turbo", "GPT-4-turbo")
@@ -66,23 +67,10 @@ def tasks(counts: dict[str, int], env: str = "alfworld") -> list[Task]:
     ]
 
 
-def asked(run: Run, model: str, scope: str = "learn/0/builder") -> None:
-    body: dict[str, Any] = {
-        "role": "planner",
-        "model": "openai:alias",
-        "reply": Reply(text="x", model=model).model_dump(),
-        "template": "t",
-        "sampling": {},
-        "left_out": 0,
-        "cut_characters": 0,
-    }
-    run.store.put(scope, "ask", 0, body)
-
-
 def built(folder: Path, config: Config = BUILDING, *, formulated: bool = True, model: str = GPT_4) -> Path:
     """A building run that learnt nothing from one task; with rules of its start, as a manual if ``formulated``."""
     with closing(Run.create(folder, config, tasks({"pick_and_place": 1}))) as run:
-        asked(run, model)
+        run.store.put("learn/0/builder", "ask", 0, ask("planner", "openai:x", "t", served=model))
         run.store.put("learn/0", "learnt", 0, fresh_beginning(config, EVERYTHING).model_dump(mode="json"))
         if formulated:
             rules = [rule.id for rule in fresh_beginning(config, EVERYTHING).knowledge.rules]
@@ -97,7 +85,7 @@ def a_test(
 ) -> tuple[Config, Summary]:
     """A test run in which the first episodes of each repeat were not solved."""
     with closing(Run.create(folder, config, tasks(counts, config.env))) as run:
-        asked(run, model, "task/0")
+        run.store.put("task/0", "ask", 0, ask("planner", "openai:x", "t", served=model))
         a_repeat = sum(counts.values())
         for entry in run.entries():
             failed = entry.index % a_repeat < unsolved + entry.repeat
