@@ -139,9 +139,9 @@ def test_every_command_that_prints_an_object_has_its_keys_listed() -> None:
 
 @pytest.mark.parametrize("command", _commands())
 def test_help_says_what_a_command_does(command: str) -> None:
-    usage, _, told = _help(*command.split()).partition("\n\n")
+    usage, _, text = _help(*command.split()).partition("\n\n")
     assert usage.partition(" [")[0].endswith(f"planbook {command}")
-    assert re.match(r"  [A-Z].*?\.\s", told, re.DOTALL)
+    assert re.match(r"  [A-Z].*?\.\s", text, re.DOTALL)
 
 
 def test_the_version_is_printed() -> None:

@@ -66,9 +66,9 @@ def test_an_interrupted_run_goes_on_with_the_same_command(tmp_path: Path) -> Non
     with started(line, tmp_path) as process:
         prompt = appeared(tmp_path / "asked", "*.prompt.md")
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, printed = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "Traceback" not in told
+    assert "Traceback" not in printed
     prompt.with_name(prompt.name.replace(".prompt.", ".answer.")).write_text(REPLY, encoding="utf-8")
     again = installed(*line, cwd=tmp_path)
     assert (again.code, again.result["solved"], again.result["model_calls"]) == (0, 1, 1), again.printed
@@ -94,8 +94,8 @@ def test_another_process_joins_a_run(tmp_path: Path) -> None:
             appeared(asked, "0002-*.prompt.md")
             for prompt in asked.glob("*.prompt.md"):
                 prompt.with_name(prompt.name.replace(".prompt.", ".answer.")).write_text(REPLY, encoding="utf-8")
-            (ours, told), (theirs, _) = first.communicate(timeout=60), second.communicate(timeout=60)
-    assert (first.returncode, second.returncode) == (0, 0), told
+            (ours, printed), (theirs, _) = first.communicate(timeout=60), second.communicate(timeout=60)
+    assert (first.returncode, second.returncode) == (0, 0), printed
     assert json.loads(ours)["solved"] == 2
     assert shape(json.loads(theirs)).items() >= listed_shape("join").items()
 
@@ -119,9 +119,9 @@ def test_a_run_is_watched_by_who_has_the_address(shelf: Shelf, tmp_path: Path) -
         with pytest.raises(HTTPError, match="403"):
             urlopen(address.partition("?")[0], timeout=30)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, printed = process.communicate(timeout=60)
     assert process.returncode in (0, 130)
-    assert "Traceback" not in told
+    assert "Traceback" not in printed
 
 
 def test_an_mcp_client_runs_plans_and_procedures(tmp_path: Path) -> None:

@@ -123,8 +123,8 @@ def missing(episode: Any, seen: str) -> list[str]:
     for each in episode["rounds"]:
         for cell in each["cells"]:
             wanted += cell["code"].strip().splitlines()
-            told = cell["feedback"]["text"].strip().splitlines()
-            wanted += [line for line in told[:1] if not re.match(r"\d+\. agent\.", line)]
+            feedback = cell["feedback"]["text"].strip().splitlines()
+            wanted += [line for line in feedback[:1] if not re.match(r"\d+\. agent\.", line)]
         for step in each["steps"]:
             wanted += [f"{step['action']['name']}(", *map(str, step["action"].get("args", ()))]
             wanted += step["observation"]["text"].strip().splitlines()[:1]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.executing import TASKS, command, told
+from tests.executing import TASKS, command, episodes_of
 from tests.flows import BUILD, here
 
 
@@ -14,7 +14,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...
     """What happens on the mortal toy environment in threads of one process, where nobody is killed."""
     folder = tmp_path_factory.mktemp("undisturbed")
     assert here(*command(folder, *TASKS)).returncode == 0
-    return told(folder)
+    return episodes_of(folder)
 
 
 @pytest.fixture(scope="session")

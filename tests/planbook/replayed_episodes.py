@@ -67,7 +67,7 @@ class MortalJournal(MemoryJournal):
         if self._left == 0:
             raise HostDied
 
-    def told(self) -> list[Event]:
+    def rows(self) -> list[Event]:
         """All events, in the order in which they came."""
         return [(*key, body) for key, body in self.events.items()]
 
@@ -109,7 +109,7 @@ class Recorded:
         with suppress(HostDied):
             ending = play(*worker.episode(entry, entry.path, journal, self._memory))
         worker.drop_environment()
-        return Life(journal.told(), paid, ending)
+        return Life(journal.rows(), paid, ending)
 
 
 @cache

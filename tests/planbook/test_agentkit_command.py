@@ -56,15 +56,15 @@ def test_a_role_that_no_node_names_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("graph", "told"),
+    ("graph", "message"),
     [("nosuch", "there is no graph nosuch; name a YAML file"), ("{folder}/broken.yaml", "broken.yaml:3:")],
 )
-def test_a_graph_that_cannot_be_read_is_told_before_anything_begins(folder: Path, graph: str, told: str) -> None:
+def test_a_graph_that_cannot_be_read_is_told_before_anything_begins(folder: Path, graph: str, message: str) -> None:
     (folder / "broken.yaml").write_text("nodes:\n  act:\n    expect: codes\n    prompt: Go on.\ncode: act\n")
     named = f"graph={graph.format(folder=folder)}"
     finished = planbook(*play(folder, "--planner-option", named, "--model", "exchange:x"))
     assert finished.returncode == 2
-    assert told in finished.stderr
+    assert message in finished.stderr
     assert not (folder / "run").exists()
 
 

@@ -71,7 +71,7 @@ def test_a_role_that_learns_needs_a_model_whatever_the_method_asks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("planner", "env", "options", "told"),
+    ("planner", "env", "options", "message"),
     [
         ("react", "minecraft", {}, "minecraft has no demonstration 'common' for react; only the others are shown"),
         ("react", "minecraft", {"demonstrations": "atomic"}, ""),
@@ -87,11 +87,11 @@ def test_a_role_that_learns_needs_a_model_whatever_the_method_asks() -> None:
     ],
 )
 def test_what_the_environment_lacks_of_the_demonstrations(
-    planner: str, env: str, options: dict[str, Any], told: str
+    planner: str, env: str, options: dict[str, Any], message: str
 ) -> None:
     found = missing_demonstrations(config(planner, env, **options))
-    assert found.startswith(told)
-    assert bool(found) == bool(told)
+    assert found.startswith(message)
+    assert bool(found) == bool(message)
 
 
 def test_a_demonstration_of_the_runs_own_library_is_there(tmp_path: Path) -> None:

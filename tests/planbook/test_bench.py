@@ -27,18 +27,18 @@ def test_without_a_clone_the_error_says_where_the_benchmarks_are(
 
 
 def test_works_are_timed_in_turn_after_a_warm_up() -> None:
-    told: list[str] = []
+    order: list[str] = []
 
     def first() -> float:
-        told.append("first")
-        return float(len(told))
+        order.append("first")
+        return float(len(order))
 
     def second() -> float:
-        told.append("second")
-        return float(len(told))
+        order.append("second")
+        return float(len(order))
 
     assert in_turn([first, second], 2) == [[3.0, 5.0], [4.0, 6.0]]
-    assert told == ["first", "second"] * 3
+    assert order == ["first", "second"] * 3
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 1.0), (0.5, 6.0), (0.9, 10.0), (1.0, 10.0)])
@@ -119,8 +119,8 @@ def test_the_tokens_of_prompts_are_told_by_role_and_part() -> None:
     rows = {row.name: row for row in prompts.rows(("deps-minecraft",))}
     whole = next(row for name, row in rows.items() if name.startswith("deps-minecraft, planner") and "prompts" in name)
     parts = [row for name, row in rows.items() if name.startswith(f"{whole.name.rpartition(':')[0]}: ") and row.ratio]
-    told = [row for row in parts if not row.name.endswith("begins as a prompt before")]
-    assert sum(row.value or 0 for row in told) == pytest.approx(whole.value, rel=0.02)
+    own_parts = [row for row in parts if not row.name.endswith("begins as a prompt before")]
+    assert sum(row.value or 0 for row in own_parts) == pytest.approx(whole.value, rel=0.02)
     assert 0 < next(row.ratio or 0 for row in parts if row.name.endswith("begins as a prompt before")) < 1
 
 

@@ -51,9 +51,9 @@ def test_the_papers_figures_stand_beside_ours(figures: dict[str, Row]) -> None:
 
 
 def test_seeds_versions_and_what_is_left_out_are_said(figures: dict[str, Row]) -> None:
-    told = "\n".join(row.name for row in figures.values() if row.value is None)
+    found = "\n".join(row.name for row in figures.values() if row.value is None)
     for expected in ("seeds 1000 to 1039", "1.11.2", "seeds 100000 to 100149", "scikit-learn 1", "CLIP", "oracle"):
-        assert expected in told
+        assert expected in found
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 6])
@@ -81,10 +81,10 @@ def test_the_command_prints_figures_and_one_object(
     monkeypatch.setattr(selector.rows, "__defaults__", (SEEDS[:3],))
     assert bench.show("selector", as_json=True) == 0
     printed = capsys.readouterr()
-    told = json.loads(printed.out)
-    assert told["part"] == "selector"
-    assert {"name", "value", "unit", "interval", "cell", "goal", "met", "against"} <= set(told["rows"][0])
-    cells = [row["cell"] for row in told["rows"] if row["cell"]]
+    found = json.loads(printed.out)
+    assert found["part"] == "selector"
+    assert {"name", "value", "unit", "interval", "cell", "goal", "met", "against"} <= set(found["rows"][0])
+    cells = [row["cell"] for row in found["rows"] if row["cell"]]
     assert [FOUR, RIVAL] in cells
     assert len({tuple(cell) for cell in cells}) == len(cells)
     assert "95% interval" in printed.err

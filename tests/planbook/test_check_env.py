@@ -157,7 +157,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_each_mistake_has_one_line(tmp_path: Path, mistake: str) -> None:
-    written, instead, told = MISTAKES[mistake]
+    written, instead, message = MISTAKES[mistake]
     assert written in SOUND
     text = SOUND.replace(written, instead, 1)
     if mistake == "wrong return type":
@@ -167,7 +167,7 @@ def test_each_mistake_has_one_line(tmp_path: Path, mistake: str) -> None:
     found = checked(tmp_path / "doors.py", text)
     assert found.returncode == errors.BAD_INPUT, found.printed
     (line,) = found.result["mistakes"]
-    assert told in line
+    assert message in line
     assert "doors.py" in line
     assert "\n" not in line
 

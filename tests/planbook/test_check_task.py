@@ -60,15 +60,15 @@ def test_each_line_that_cannot_succeed_is_told_with_its_reason(tmp_path: Path) -
     assert finished.returncode == 2
     assert f"{plan}:3: cannot-succeed: go_to('moon_3') cannot succeed: there is no receptacle moon_3" in finished.stderr
     assert "    agent.go_to(place)" in finished.stderr
-    told = result(finished)
-    assert [(fault["line"], fault["type"]) for fault in told["faults"][:2]] == [
+    found = result(finished)
+    assert [(fault["line"], fault["type"]) for fault in found["faults"][:2]] == [
         (3, "cannot-succeed"),
         (6, "cannot-succeed"),
     ]
-    assert told["faults"][1]["message"] == (
+    assert found["faults"][1]["message"] == (
         "put_in_or_on('mug_1', 'countertop_1') cannot succeed: nothing is held then"
     )
-    (run,) = told["dry_runs"]
+    (run,) = found["dry_runs"]
     assert (run["task"], run["followed"], run["calls"]) == ("generated/pick_heat_then_place/1", True, 4)
 
 

@@ -22,7 +22,7 @@ from planbook.workers import Hosting, Steering, arguments
 from tests.executing import wait_until
 from tests.openai_server import Refusal, serving
 from tests.slow_script import TAKES
-from tests.toy_script import said
+from tests.toy_script import served_answer
 from tests.watched import count
 
 SEEDS = Selection(types=("fetch",), seeds=tuple(range(12)))
@@ -98,7 +98,7 @@ def test_nothing_reaches_a_model_server_in_a_pause(
     """Neither a new question nor, of a server that is busy, one that it wanted to be asked again."""
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
     folder = tmp_path / "run"
-    with serving(said, pause=0.01) as server:
+    with serving(served_answer, pause=0.01) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         with playing(begun(folder, model="openai:served"), jobs=3, executor=executor) as codes:
             wait_until(lambda: len(server.requests) > 4, 60)
@@ -178,8 +178,8 @@ def test_looking_whether_somebody_plays_does_not_take_the_folder(tmp_path: Path)
 def test_an_invocation_records_how_to_host_the_next_one_alike(tmp_path: Path) -> None:
     assert arguments(Hosting().recorded()) == ["--jobs", "1"]
     whole = Hosting(jobs=3, unsafe_no_sandbox=True, prices=tmp_path / "prices.json", executor="processes")
-    told = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox", "--prices"]
-    assert arguments(whole.recorded()) == [*told, str(tmp_path / "prices.json")]
+    expected = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox", "--prices"]
+    assert arguments(whole.recorded()) == [*expected, str(tmp_path / "prices.json")]
 
 
 def test_it_lets_everything_pass_until_told_otherwise() -> None:

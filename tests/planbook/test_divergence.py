@@ -91,11 +91,11 @@ def test_a_changed_value_is_no_renaming_and_the_changed_verdict_is_told(tmp_path
     done = planbook("exec", "plan.py", "--env", "purse.py", "--task", "buy/0", "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (tmp_path / "purse.py").write_text(environment.replace("PRICE", "5"))
-    code, counts, told = replayed(tmp_path)
+    code, counts, printed = replayed(tmp_path)
     assert (code, counts["different"]) == (1, 1)
-    assert "expected: line 1: agent.pay() -> gold 5 is left, on shelf_1" in told
-    assert "the verdict changed: direct success, now failure" in told
-    assert "The verdict changed in 1 of them." in told
+    assert "expected: line 1: agent.pay() -> gold 5 is left, on shelf_1" in printed
+    assert "the verdict changed: direct success, now failure" in printed
+    assert "The verdict changed in 1 of them." in printed
 
 
 def test_names_must_stay_apart_over_the_whole_episode(recorded: Path) -> None:

@@ -136,7 +136,7 @@ READERS: Mapping[str, Callable[[Path, Path], tuple[object, ...]]] = {
 class Refused(NamedTuple):
     """What is said, and the exit code."""
 
-    said: str
+    message: str
     code: int = errors.BAD_INPUT
 
 
@@ -197,7 +197,7 @@ def test_it_works_or_says_what_to_do(kind: str, reader: str, runs: Mapping[str, 
         assert finished.stdout or finished.stderr
         return
     assert finished.returncode == refused.code, finished.printed
-    assert refused.said in finished.printed
+    assert refused.message in finished.printed
     if refused.code == errors.BAD_INPUT:
         lines = finished.stderr.splitlines()
         assert [line.startswith("planbook: ") for line in lines] == [False] * (len(lines) - 1) + [True]
@@ -217,7 +217,7 @@ def test_whatever_can_be_read_can_be_watched(kind: str, runs: Mapping[str, Path]
 def test_what_cannot_be_read_is_not_watched(kind: str, runs: Mapping[str, Path]) -> None:
     finished = here("watch", runs[kind], "--no-browser")
     assert (finished.returncode, finished.stderr.count("\n")) == (errors.BAD_INPUT, 1), finished.printed
-    assert REFUSED[kind]["compare"].said in finished.printed
+    assert REFUSED[kind]["compare"].message in finished.printed
 
 
 @contextmanager

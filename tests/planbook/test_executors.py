@@ -12,7 +12,7 @@ from planbook.errors import BadArgument
 from planbook.planner import Body
 from planbook.runs import Run
 from planbook.workers import check_reachable, on_this_machine
-from tests.executing import TASKS, alive, children, command, kill, processes, start, told, wait_until
+from tests.executing import TASKS, alive, children, command, episodes_of, kill, processes, start, wait_until
 from tests.flows import Finished, asks, events, here, history, scripted, table
 
 PROCESSES = ("--executor", "processes")
@@ -25,7 +25,7 @@ def play(folder: Path, *more: object, **options: object) -> Finished:
 def test_worker_processes_come_to_the_same_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     finished = play(tmp_path, pause=0.4)
     assert finished.returncode == 0, finished.printed
-    assert told(tmp_path) == undisturbed
+    assert episodes_of(tmp_path) == undisturbed
     assert os.getpid() not in processes(tmp_path)
     assert len(processes(tmp_path)) == min(4, len(os.sched_getaffinity(0)))
     assert not [process for process in processes(tmp_path) if alive(process)]
@@ -46,7 +46,7 @@ def test_an_episode_whose_process_dies_goes_on_in_another_when_played_and_when_r
 ) -> None:
     played = play(tmp_path, deadly="fetch_two/3", deaths=1)
     assert played.returncode == 0, played.printed
-    assert told(tmp_path) == undisturbed
+    assert episodes_of(tmp_path) == undisturbed
     assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 2
     (tmp_path / "begun" / "fetch_two-3").unlink()
     replayed = here("replay", tmp_path / "run", *PROCESSES, "--jobs", 2, "--json")
@@ -83,7 +83,7 @@ def test_an_episode_that_gets_further_with_each_process_is_not_given_up(
 ) -> None:
     finished = play(tmp_path, "--json", deadly="fetch_two/3", deaths=4, later=True)
     assert finished.returncode == 0, finished.printed
-    assert told(tmp_path) == undisturbed
+    assert episodes_of(tmp_path) == undisturbed
     assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 5
 
 
@@ -95,10 +95,10 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[t
     driver = start(command(tmp_path, *PROCESSES, *TASKS, pause=0.4))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     kill(min(processes(tmp_path)))
-    said, _ = driver.communicate(timeout=100)
-    assert driver.returncode == 0, said
-    assert said.count("A worker process was lost; its episodes continue in another.") == 1
-    assert told(tmp_path) == undisturbed
+    printed, _ = driver.communicate(timeout=100)
+    assert driver.returncode == 0, printed
+    assert printed.count("A worker process was lost; its episodes continue in another.") == 1
+    assert episodes_of(tmp_path) == undisturbed
     assert len(processes(tmp_path)) == 3
 
 
@@ -108,9 +108,9 @@ def test_a_zygote_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[t
     wait_until(lambda: len(processes(tmp_path)) == 2)
     (zygote,) = children(min(processes(tmp_path)))
     kill(zygote)
-    said, _ = driver.communicate(timeout=100)
-    assert driver.returncode == 0, said
-    assert told(tmp_path) == undisturbed
+    printed, _ = driver.communicate(timeout=100)
+    assert driver.returncode == 0, printed
+    assert episodes_of(tmp_path) == undisturbed
     assert len(processes(tmp_path)) == 2, "its worker goes on"
 
 
@@ -126,20 +126,20 @@ def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_goes_on_l
     driver.communicate(timeout=60)
     wait_until(lambda: not any(map(alive, below)), 10)
     assert here("run", "--resume", tmp_path / "run", *PROCESSES, "--jobs", 12).returncode == 0
-    assert told(tmp_path) == undisturbed
+    assert episodes_of(tmp_path) == undisturbed
 
 
 def test_ctrl_c_ends_everything_and_the_run_goes_on_later(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     os.killpg(driver.pid, signal.SIGINT)
-    said, _ = driver.communicate(timeout=60)
-    assert driver.returncode == 130, said
-    assert "Traceback" not in said
-    assert "Stopped. Resume with: planbook run --resume" in said
+    printed, _ = driver.communicate(timeout=60)
+    assert driver.returncode == 130, printed
+    assert "Traceback" not in printed
+    assert "Stopped. Resume with: planbook run --resume" in printed
     assert not any(map(alive, processes(tmp_path)))
     assert here("run", "--resume", tmp_path / "run", "--jobs", 12).returncode == 0
-    assert told(tmp_path) == undisturbed
+    assert episodes_of(tmp_path) == undisturbed
 
 
 @pytest.mark.deep
@@ -152,7 +152,7 @@ def test_a_budget_holds_over_all_processes(tmp_path: Path, undisturbed: list[tup
     at_once = here("run", "--resume", tmp_path / "run", *PROCESSES)
     assert at_once.returncode == 4
     assert here("run", "--resume", tmp_path / "run", *PROCESSES, "--budget", "actions=10000").returncode == 0
-    assert told(tmp_path) == undisturbed, "every action was counted once"
+    assert episodes_of(tmp_path) == undisturbed, "every action was counted once"
 
 
 def spent_actions(folder: Path) -> int:

@@ -9,7 +9,7 @@ import pytest
 from planbook.planner.models import openai_api
 from tests.flows import BUILD, Finished, asks, events, files, here, history, prompt, scripted, table
 from tests.openai_server import Refusal, Server, serving
-from tests.toy_script import said
+from tests.toy_script import served_answer
 
 SMALL = ("--types", "fetch", "--tasks-per-type", "2", "--no-procedures")
 SERVED = ("build", "--env", "toy", "--model", "openai:served", *SMALL)
@@ -17,23 +17,23 @@ SERVED = ("build", "--env", "toy", "--model", "openai:served", *SMALL)
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    with serving(said) as server:
+    with serving(served_answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "the-key")
         monkeypatch.setattr(openai_api, "MAX_BACK_OFF", 0.01)
         yield server
 
 
-def assert_one_line(failed: Finished, code: int, *says: str) -> None:
+def assert_one_line(failed: Finished, code: int, *messages: str) -> None:
     assert failed.returncode == code
     assert failed.stderr.count("planbook: ") == 1
     assert "Traceback" not in failed.stderr
-    for each in says:
+    for each in messages:
         assert each in failed.printed
 
 
 @pytest.mark.parametrize(
-    ("well_for", "trouble", "says"),
+    ("well_for", "trouble", "messages"),
     [
         (
             0,
@@ -46,7 +46,7 @@ def assert_one_line(failed: Finished, code: int, *says: str) -> None:
     ],
 )
 def test_a_server_that_fails_stops_the_run_which_goes_on_when_it_is_well(
-    tmp_path: Path, server: Server, well_for: int, trouble: Refusal, says: tuple[str, ...]
+    tmp_path: Path, server: Server, well_for: int, trouble: Refusal, messages: tuple[str, ...]
 ) -> None:
     folder = tmp_path / "run"
     command = (*SERVED, "--out", folder)
@@ -54,7 +54,7 @@ def test_a_server_that_fails_stops_the_run_which_goes_on_when_it_is_well(
         assert here(*command, "--budget", f"calls={well_for}").returncode == 4
     server.troubles += [trouble] * 50
     failed = here(*command, "--budget", "calls=1000")
-    assert_one_line(failed, 3, *says, f"resume with: planbook run --resume {folder}")
+    assert_one_line(failed, 3, *messages, f"resume with: planbook run --resume {folder}")
     assert len(asks(folder)) == well_for
     server.troubles.clear()
     before = len(server.requests)

@@ -21,7 +21,7 @@ from tests.command import ROOT
 from tests.flows import BUILD, asks, command_of, events, files, here, history, table
 from tests.killing import KILLED, lives
 from tests.openai_server import Completion, Messages, Server, serving
-from tests.toy_script import said
+from tests.toy_script import served_answer
 
 SERVED = ("build", "--env", "toy", "--model", "openai:served", "--types", "fetch", "--tasks-per-type", "3")
 SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", "3")
@@ -164,7 +164,7 @@ def test_a_kill_in_the_middle_of_a_call_repeats_that_call_only(
     def said_and_killed(messages: Messages) -> str:
         if len(server.requests) in killed_at:
             os.kill(int(pid.read_text()), signal.SIGKILL)
-        return said(messages)
+        return served_answer(messages)
 
     with serving(said_and_killed) as server:
         command = (*SERVED, "--out", tmp_path / "run")

@@ -14,14 +14,14 @@ from planbook.planner.models import openai_api
 from tests.command import ROOT
 from tests.flows import asks, events, here, scripted
 from tests.openai_server import Refusal, Server, Silence, serving
-from tests.toy_script import said
+from tests.toy_script import served_answer
 
 SERVED = ("run", "--env", "toy", "--planner", "automanual", "--model", "openai:served", "--task", "fetch/0")
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    with serving(said) as server:
+    with serving(served_answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "the-key")
         monkeypatch.setattr(openai_api, "MAX_BACK_OFF", 0.01)
@@ -43,7 +43,7 @@ BUSY = Refusal(429, "slow down")
 
 
 @pytest.mark.parametrize(
-    ("trouble", "requests", "says", "advice"),
+    ("trouble", "requests", "message", "advice"),
     [
         (Refusal(500, "out of order"), 7, "failed after 7 requests: ", "Look at the server's log"),
         (BUSY, 19, "still limits the rate of requests after 19 requests: ", "a smaller --jobs"),
@@ -53,18 +53,18 @@ BUSY = Refusal(429, "slow down")
     ],
 )
 def test_each_failure_has_its_own_advice(
-    tmp_path: Path, server: Server, trouble: Refusal | Silence, requests: int, says: str, advice: str
+    tmp_path: Path, server: Server, trouble: Refusal | Silence, requests: int, message: str, advice: str
 ) -> None:
     server.troubles += [trouble] * 30
     failed = here(*SERVED, "--timeout", "idle=0.3", "--out", tmp_path / "run")
     assert failed.returncode == 3
-    assert says in failed.printed
+    assert message in failed.printed
     assert advice in failed.printed
     assert len(server.requests) == requests
 
 
 def test_a_server_that_is_down_is_another_failure(tmp_path: Path, server: Server) -> None:
-    with serving(said) as gone:
+    with serving(served_answer) as gone:
         os.environ["OPENAI_BASE_URL"] = gone.url
     failed = here(*SERVED, "--out", tmp_path / "run")
     assert failed.returncode == 3

@@ -82,7 +82,7 @@ class Own(Environment):
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "told"),
+    ("written", "instead", "message"),
     [
         ('("a",), ("all",)', '"a", ("all",)', 'types must be a tuple, such as types = ("a",)'),
         ('("all",)', '("all",)\n    attributes = ("x",)', "attributes must map names to descriptions"),
@@ -90,7 +90,7 @@ class Own(Environment):
         ("from planbook", "raise SystemExit(3)\nfrom planbook", "failed while it was imported: SystemExit"),
     ],
 )
-def test_a_mistake_in_an_environment_gets_one_line(written: str, instead: str, told: str, tmp_path: Path) -> None:
+def test_a_mistake_in_an_environment_gets_one_line(written: str, instead: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "go.py").write_text("agent.go()\n")
     assert SOUND.count(written) >= 1
     folder = tmp_path / "mistaken"
@@ -98,7 +98,7 @@ def test_a_mistake_in_an_environment_gets_one_line(written: str, instead: str, t
     (folder / "own.py").write_text(SOUND.replace(written, instead, 1))
     finished = here("exec", tmp_path / "go.py", "--env", folder / "own.py", "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
-    assert told in finished.printed
+    assert message in finished.printed
     assert "Traceback" not in finished.printed
 
 

@@ -143,7 +143,7 @@ def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         (":one_argument", "must take two arguments, (episode, options)"),
         (":coroutine", "is a coroutine; a method is a plain function"),
@@ -151,10 +151,10 @@ def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
         (":wrong_options", "its options must be a class derived from planner.Options"),
     ],
 )
-def test_a_mistake_in_a_method_gets_one_line(name: str, told: str, tmp_path: Path) -> None:
+def test_a_mistake_in_a_method_gets_one_line(name: str, message: str, tmp_path: Path) -> None:
     finished = here("run", "--planner", f"{OWN}/faulty.py{name}", *TASKS, "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
-    assert told in finished.printed
+    assert message in finished.printed
     assert "Traceback" not in finished.printed
 
 

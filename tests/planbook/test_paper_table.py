@@ -238,8 +238,8 @@ def test_what_is_left_out_stands_beside_the_papers_row(
 
 def test_leaving_out_in_testing_alone_is_no_ablation_of_the_papers(tmp_path: Path) -> None:
     test = library(TESTING, built(tmp_path / "built")).model_copy(update={"without": ("examples",)})
-    told = differs(held(*a_test(tmp_path / "test", test, 0, {"pick_and_place": 2})))
-    assert told["without examples"] == ("in testing only", "in building, too")
+    found = differs(held(*a_test(tmp_path / "test", test, 0, {"pick_and_place": 2})))
+    assert found["without examples"] == ("in testing only", "in building, too")
 
 
 def test_web_tasks_fill_the_figures_they_are_about(tmp_path: Path) -> None:

@@ -62,14 +62,14 @@ def test_a_fixed_set_of_tasks_is_built_on_without_drawing_seeds(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "message"),
     [
         (("--seeds", "9"), "none is of the seeds asked for; the first seed is 1"),
         (("--split", "valid"), "cellar has no split 'valid'; it has train, test"),
     ],
 )
-def test_a_selection_without_tasks_says_what_there_is(chosen: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_a_selection_without_tasks_says_what_there_is(chosen: tuple[str, ...], message: str, tmp_path: Path) -> None:
     (tmp_path / "get.py").write_text("agent.get()\n")
     finished = here("exec", tmp_path / "get.py", *CELLAR, *chosen, "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
-    assert told in finished.printed
+    assert message in finished.printed

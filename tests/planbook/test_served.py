@@ -13,7 +13,7 @@ import pytest
 from tests.command import HERE, ROOT
 from tests.flows import asks, here, scripted, table
 from tests.openai_server import Server, serving
-from tests.toy_script import said
+from tests.toy_script import served_answer
 
 SMALL = ("--tasks-per-type", "2", "--no-procedures")
 
@@ -29,7 +29,7 @@ def result(finished: "subprocess.CompletedProcess[str]") -> Any:
 
 
 def test_build_formulate_and_test_against_a_server_from_an_empty_folder(tmp_path: Path) -> None:
-    with serving(said) as server:
+    with serving(served_answer) as server:
         built = result(
             planbook(tmp_path, server, "build", "--env", "toy", "--model", "openai:served", *SMALL, "--json")
         )
@@ -63,7 +63,7 @@ def test_ctrl_c_while_a_model_is_asked_stops_and_the_run_goes_on_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     def slowly(messages: Any) -> str:
-        text = said(messages)
+        text = served_answer(messages)
         if marks[kind] in messages[-1]["content"] and len(server.requests) > 3 and not hung:
             hung.append(len(server.requests))
             processes[0].send_signal(signal.SIGINT)

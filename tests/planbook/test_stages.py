@@ -142,26 +142,26 @@ def test_a_run_after_fewer_tasks_knows_less(tmp_path: Path, built: Built) -> Non
     command = ("test", "--env", "toy", "--model", scripted(), *chosen)
     here(*command, "--after", 0, "--out", tmp_path / "none")
     here(*command, "--after", 1, "--out", tmp_path / "one")
-    told = [
+    prompts = [
         asks(tmp_path / name, "planner", "automanual/task")[0]["messages"][-1]["content"] for name in ("none", "one")
     ]
-    assert "rule_2" in told[0], "the start's rules"
-    assert "rule_3" not in told[0]
-    assert "rule_3" in told[1]
+    assert "rule_2" in prompts[0], "the start's rules"
+    assert "rule_3" not in prompts[0]
+    assert "rule_3" in prompts[1]
 
 
 def test_the_fewer_tokens_rules_may_have_the_less_of_them_is_told(tmp_path: Path, built: Built) -> None:
     folder, _ = built
     command = ("test", "--env", "toy", "--model", scripted(), "--library", folder, "--types", "fetch")
     options = {"all": ("--without", "retrieval"), "fitting": (), "few": ("--rule-tokens", 100)}
-    told = []
+    prompts = []
     for name, more in options.items():
         assert here(*command, *more, "--out", tmp_path / name).returncode == 0
-        told.append(asks(tmp_path / name, "planner", "automanual/task")[0]["messages"][-1]["content"])
-    assert [len(each) for each in told] == sorted({len(each) for each in told}, reverse=True)
-    assert ["# Manual of the toy world" in each for each in told] == [True, True, False]
-    assert all(f"rule_{number}" in told[0] for number in range(4))
-    assert "rule_" in told[2]
+        prompts.append(asks(tmp_path / name, "planner", "automanual/task")[0]["messages"][-1]["content"])
+    assert [len(each) for each in prompts] == sorted({len(each) for each in prompts}, reverse=True)
+    assert ["# Manual of the toy world" in each for each in prompts] == [True, True, False]
+    assert all(f"rule_{number}" in prompts[0] for number in range(4))
+    assert "rule_" in prompts[2]
 
 
 def test_formulating_again_asks_nobody(built: Built) -> None:
@@ -391,8 +391,8 @@ def test_rules_are_built_from_whatever_plays(tmp_path: Path) -> None:
 
 
 def test_more_rules_than_there_is_room_for_are_told(tmp_path: Path) -> None:
-    told = here(*BUILD, "--max-rules", 1, "--out", tmp_path / "run").printed
-    assert "more than --max-rules: success processes and helper methods are never deleted" in told
+    printed = here(*BUILD, "--max-rules", 1, "--out", tmp_path / "run").printed
+    assert "more than --max-rules: success processes and helper methods are never deleted" in printed
 
 
 def test_a_library_s_example_and_the_starts_are_both_shown(tmp_path: Path) -> None:

@@ -46,11 +46,11 @@ class Told(RecordedModel):
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         reply = super().complete(messages, sampling)
-        told = 0
+        sent = 0
         for piece in self._cut(reply.text) if on_text is not None else ():
-            told += len(piece)
+            sent += len(piece)
             if on_text is not None and not on_text(piece):
-                return reply.model_copy(update={"text": reply.text[:told], "finish": "cut"})
+                return reply.model_copy(update={"text": reply.text[:sent], "finish": "cut"})
         return reply
 
 
@@ -84,7 +84,7 @@ def recorded(request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path: Path) -
         yield Player(name, run.config, memory_of(run.config), sandbox), run.entries()
 
 
-def told(journal: MemoryJournal) -> list[Any]:
+def events_of(journal: MemoryJournal) -> list[Any]:
     """What happened, but for the code that a step left over: a streamed reply ends there."""
     return [
         (kind, body if kind != "cell" else {**body, "code": ""})
@@ -109,7 +109,7 @@ def test_a_recorded_episode_goes_the_same_way_wherever_its_replies_are_cut(
     player, entries = recorded
     for entry in entries if ALL else entries[:1]:
         waited, streamed = player.play(entry, whole, stream=False), player.play(entry, whole)
-        assert told(streamed) == told(waited)
+        assert events_of(streamed) == events_of(waited)
         assert prompts(streamed) == prompts(waited)
         expected = timeless(streamed)
         assert timeless(player.play(entry, list)) == expected

@@ -86,8 +86,8 @@ def test_a_table_that_no_terminal_of_the_width_has_room_for_is_a_list() -> None:
     out = Console(width=60, file=StringIO(), legacy_windows=False)
     out.print(table)
     assert isinstance(out.file, StringIO)
-    told = " ".join(out.file.getvalue().split())
-    assert told.startswith("a curve building tasks 6: figure 0 207,425; figure 1 207,425;")
+    printed = " ".join(out.file.getvalue().split())
+    assert printed.startswith("a curve building tasks 6: figure 0 207,425; figure 1 207,425;")
     assert all(len(line) <= 60 for line in out.file.getvalue().splitlines())
 
 
@@ -190,6 +190,6 @@ def test_an_output_that_is_full_is_told_without_a_traceback(ending: str) -> None
 def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE, text=True) as reader:
-        write_whole(tmp_path / "pipe", "told")
-        assert reader.communicate()[0] == "told"
+        write_whole(tmp_path / "pipe", "printed")
+        assert reader.communicate()[0] == "printed"
     assert (tmp_path / "pipe").is_fifo()

@@ -50,11 +50,11 @@ def _run(folder: Path, env: str) -> None:
     given = ("--env", env, "-o", f"tasks={folder}/tasks.yaml", "-o", "timeout=20", "--planner", "automanual")
     played = here("run", *given, "--model", f"scripted:{folder}/script.py:answer", "--out", folder / "run", "--json")
     assert played.returncode == 0, played.printed
-    told = "\n".join(map(prompt, asks(folder / "run")))
-    assert "the key is ***" in told
-    assert "Key ***." in told
+    prompts = "\n".join(map(prompt, asks(folder / "run")))
+    assert "the key is ***" in prompts
+    assert "Key ***." in prompts
     here("report", folder / "run", "--out", folder / "run" / "report.html")
     files = [path for path in (folder / "run").rglob("*") if path.is_file()]
     assert {"run.json", "run.db", "report.html"} <= {path.name for path in files}
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
-    assert SECRET not in told + played.printed
+    assert SECRET not in prompts + played.printed

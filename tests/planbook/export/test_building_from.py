@@ -149,10 +149,10 @@ def test_what_cannot_be_learnt_from_is_refused_before_anything_is_made(played: P
         (("--from", played, "--split", "all"), "leave out --split"),
         (("--from", played, "--planner", "deps"), "leave out --planner"),
     ]
-    for asked, told in refusals:
+    for asked, message in refusals:
         refused = here("build", *asked, *MODEL, "--out", tmp_path / "built")
         assert refused.returncode == 2
-        assert told in refused.printed
+        assert message in refused.printed
         assert not (tmp_path / "built").exists()
     silent = here("build", "--from", played, "--out", tmp_path / "built")
     assert silent.returncode == 2

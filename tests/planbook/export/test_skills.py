@@ -60,18 +60,18 @@ def test_a_skill_has_the_code_the_manual_and_the_evidence(exported: Path, built:
     manual = (skill / "references" / "manual.md").read_text()
     assert "When a thing is looked for, look into every box." in manual
     assert manual.replace("\n", "").isprintable()
-    told = evidence(skill)
-    assert (told["env"], told["task_type"], told["run"]) == ("toy", "fetch", "run")
-    assert {each["task"]["type"] for each in told["tasks"]} == {"fetch"}
-    assert len(told["tasks"]) >= 3, "the building task, and two that were set aside"
-    assert {each["outcome"] for each in told["tasks"]} == {"direct_success"}
+    found = evidence(skill)
+    assert (found["env"], found["task_type"], found["run"]) == ("toy", "fetch", "run")
+    assert {each["task"]["type"] for each in found["tasks"]} == {"fetch"}
+    assert len(found["tasks"]) >= 3, "the building task, and two that were set aside"
+    assert {each["outcome"] for each in found["tasks"]} == {"direct_success"}
 
 
 def test_the_evidence_holds_when_it_is_played_again(skill: Path) -> None:
     finished = verify(skill)
     assert finished.returncode == 0, finished.printed
-    (told,) = finished.result["skills"]
-    assert told["solved"] == told["tasks"] == len(evidence(skill)["tasks"])
+    (found,) = finished.result["skills"]
+    assert found["solved"] == found["tasks"] == len(evidence(skill)["tasks"])
     assert "every verdict is as recorded" in finished.printed
 
 
@@ -80,9 +80,9 @@ def test_a_procedure_that_fails_now_is_told_with_its_tasks(skill: Path) -> None:
     script.write_text(script.read_text().replace("agent.put(thing)", "pass"))
     finished = verify(skill)
     assert finished.returncode == 1
-    (told,) = finished.result["skills"]
-    assert told["changed_files"] == ["scripts/solve.py"]
-    assert told["changed"] == [each["task"]["id"] for each in evidence(skill)["tasks"]]
+    (found,) = finished.result["skills"]
+    assert found["changed_files"] == ["scripts/solve.py"]
+    assert found["changed"] == [each["task"]["id"] for each in evidence(skill)["tasks"]]
 
 
 def test_a_changed_manual_is_told_although_every_verdict_holds(skill: Path) -> None:

@@ -55,7 +55,7 @@ def invoked(*arguments: object) -> Result:
     return CliRunner().invoke(planbook, ["graph", *map(str, arguments)], standalone_mode=False)
 
 
-def told(done: Result) -> Any:
+def result_of(done: Result) -> Any:
     assert done.exception is None, done.output
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -118,7 +118,7 @@ def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("out", "form", "said"),
+    ("out", "form", "message"),
     [
         ("x.png", (), "svg: .svg); name it x.svg, say"),
         ("x", (), "name it x.svg, say"),
@@ -127,9 +127,9 @@ def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_a_drawing_is_not_written_under_a_strange_ending(
-    tmp_path: Path, out: str, form: tuple[str, ...], said: str
+    tmp_path: Path, out: str, form: tuple[str, ...], message: str
 ) -> None:
-    assert said in str(invoked("draw", DRIVE, "--out", tmp_path / out, *form).exception)
+    assert message in str(invoked("draw", DRIVE, "--out", tmp_path / out, *form).exception)
     assert not (tmp_path / out).exists()
 
 
@@ -154,7 +154,7 @@ def test_a_new_graph_is_sound_and_runs_as_it_is(tmp_path: Path, script: str) -> 
         "    return 'Yes.' if 'yes or no' in prompt else f'So: {len(prompt)}'\n"
     )
     given = ("--set", "question=Why?", "--model", f"scripted:{tmp_path / 'parts.py'}:answer")
-    ran = told(invoked("run", path, *given, "--out", tmp_path / "run", "--json"))
+    ran = result_of(invoked("run", path, *given, "--out", tmp_path / "run", "--json"))
     assert (ran["problem"], set(ran["answers"])) == (
         "", {"parts", "parts:1", "parts:2", "draft", "sound", "repair", "final"},
     )  # fmt: skip
@@ -168,8 +168,8 @@ def test_a_new_graph_is_sound_and_runs_as_it_is(tmp_path: Path, script: str) -> 
 def test_a_value_that_nothing_uses_is_refused(tmp_path: Path, script: str) -> None:
     (tmp_path / "road.txt").write_text("A ferry.")
     for slip in (("--set", "raod=x"), ("--input", f"raod=@{tmp_path / 'road.txt'}")):
-        said = str(run(script, tmp_path / "run", *slip).exception)
-        assert 'nothing in drive uses raod; did you mean "road"? It takes road, route, route.target, ' in said
+        message = str(run(script, tmp_path / "run", *slip).exception)
+        assert 'nothing in drive uses raod; did you mean "road"? It takes road, route, route.target, ' in message
     used = ("--set", 'route={"target": "home"}', "--set", "warnings.first=x", "--set", "route.way=x")
     assert "nothing in drive" not in str(run(script, tmp_path / "run", *used).exception)
     plain = tmp_path / "plain.yaml"
@@ -189,8 +189,8 @@ def test_a_graph_that_plays_an_environment_is_run_otherwise(tmp_path: Path) -> N
         ("general", "--env ENV --planner-option graph=general`"),
         (mine, f"--env ENV --planner-option graph={mine}`"),
     ):
-        said = str(invoked("run", name).exception)
-        assert f"plays an environment, one pass per step: `planbook run --planner agentkit {how}" in said
+        message = str(invoked("run", name).exception)
+        assert f"plays an environment, one pass per step: `planbook run --planner agentkit {how}" in message
     assert "asks a model" in str(invoked("run", mine, "--set", "world.goal=x").exception)
 
 
@@ -198,29 +198,29 @@ def test_run_prints_each_answer_and_the_last_one_at_the_end(tmp_path: Path, scri
     done = run(script, tmp_path / "run")
     assert (done.exception, done.return_value) == (None, 0)
     assert done.stdout == "So it is.\n"
-    for said in (
+    for message in (
         "[layer 1] users",
         "[layer 2] users:1",
         "[layer 4] reroute",
         "[layer 5] act\n    brake",
         "[layer 6] log",
     ):
-        assert said in done.stderr, done.stderr
+        assert message in done.stderr, done.stderr
     assert f"Everything is in {tmp_path / 'run'}" in done.stderr
 
 
 def test_run_ends_with_one_json_object_and_a_second_time_asks_nothing(tmp_path: Path, script: str) -> None:
     (tmp_path / "risk").write_text("No.")
-    first = told(run(script, tmp_path / "run", "--passes", 2, "--side-by-side", 3, "--json"))
+    first = result_of(run(script, tmp_path / "run", "--passes", 2, "--side-by-side", 3, "--json"))
     assert (first["graph"], first["passes"], first["answer"], first["problem"]) == ("drive", 2, "", "")
     assert first["skipped"] == ["signs", "log"]
     assert first["database"]["intentions"] == ["no", "no"]
     assert first["model_calls"] == len(asked(tmp_path)) == 11
     again = run(script, tmp_path / "run", "--passes", 2, "--json")
-    assert told(again) | {"seconds": 0} == first | {"seconds": 0}
+    assert result_of(again) | {"seconds": 0} == first | {"seconds": 0}
     assert "14 nodes had been answered already" in again.stderr
     assert len(asked(tmp_path)) == 11
-    assert told(run(script, tmp_path / "run", "--passes", 3, "--json"))["passes"] == 3
+    assert result_of(run(script, tmp_path / "run", "--passes", 3, "--json"))["passes"] == 3
     assert len(asked(tmp_path)) > 11
 
 
@@ -236,7 +236,7 @@ def test_a_run_killed_again_and_again_asks_nothing_twice(tmp_path: Path, script:
         assert child.returncode == -signal.SIGKILL
     (tmp_path / "slow").unlink()
     lost = len(asked(tmp_path)) - answered(tmp_path / "run")
-    assert told(run(script, tmp_path / "run", "--side-by-side", 2, "--json"))["model_calls"] == 8
+    assert result_of(run(script, tmp_path / "run", "--side-by-side", 2, "--json"))["model_calls"] == 8
     assert len(asked(tmp_path)) == 8 + lost, "only what was under way when it was killed is asked again"
 
 
@@ -263,18 +263,18 @@ def test_the_same_command_asks_the_failed_node_anew_and_resumes_to_the_same(tmp_
     assert [run(script, tmp_path / "run", "--json").return_value for _ in range(2)] == [1, 1]
     assert len(asked(tmp_path)) == 2 + 3 + 3, "users, signs, and twice the first item with its repairs"
     (tmp_path / "risk").write_text("Yes.")
-    done = told(run(script, tmp_path / "run", "--json"))
+    done = result_of(run(script, tmp_path / "run", "--json"))
     assert (done["problem"], done["answer"]) == ("", "So it is.")
     calls = len(asked(tmp_path))
     (tmp_path / "risk").write_text("N/A")
-    again = told(run(script, tmp_path / "run", "--json"))
+    again = result_of(run(script, tmp_path / "run", "--json"))
     assert again | {"seconds": 0} == done | {"seconds": 0}
     assert len(asked(tmp_path)) == calls == done["model_calls"], "what was answered in the end is not asked again"
 
 
 def test_a_budget_ends_a_run_that_another_sitting_finishes(tmp_path: Path, script: str) -> None:
     done = run(script, tmp_path / "run", "--budget", "calls=3", "--json")
-    assert (done.return_value, told(done)["model_calls"]) == (4, 3)
+    assert (done.return_value, result_of(done)["model_calls"]) == (4, 3)
     assert "the budget of 3 calls is used up" in done.stderr
     assert run(script, tmp_path / "run", "--budget", "calls=30").return_value == 0
     assert len(asked(tmp_path)) == 8
@@ -352,8 +352,8 @@ def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) ->
     assert run(script, tmp_path / "run", "--passes", 2).return_value == 0
     shown = here("show", tmp_path / "run", 0, "--prompts")
     assert shown.returncode == 0, shown.printed
-    for said in ("Decides how to go on by what the road looks like.", "reroute", "brake", "The road: A bridge."):
-        assert said in shown.stdout
+    for message in ("Decides how to go on by what the road looks like.", "reroute", "brake", "The road: A bridge."):
+        assert message in shown.stdout
     spans = here("show", tmp_path / "run", "drive", "--json").result["spans"]
     assert [span["data"]["node"] for span in spans][:4] == ["users", "signs", "users:1", "users:2"]
     out = tmp_path / "report.html"

@@ -25,9 +25,10 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_only_what_was_broken_is_played_again(broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run("run", "--resume", broken, "--again", "broken") == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     assert (
-        "Played again: look/1, which was broken (EnvironmentBroken: the shelf fell down); now direct success." in told
+        "Played again: look/1, which was broken (EnvironmentBroken: the shelf fell down); now direct success."
+        in printed
     )
     with closing(Run.open(broken)) as opened:
         assert [row.scope for row in opened.store.events("task", "outcome")] == [

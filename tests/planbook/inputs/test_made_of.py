@@ -123,9 +123,9 @@ def test_a_changed_environment_of_ones_own_is_noticed(tmp_path: Path, monkeypatc
 
 def test_a_changed_version_is_told_and_no_more(tmp_path: Path, capsys: CAPTURED) -> None:
     assert run("replay", "--env", "toy", "--out", tmp_path / "run") == 0
-    said = written(tmp_path / "run")
-    said["versions"]["pydantic"] = "1.0"
-    (tmp_path / "run" / "run.json").write_text(json.dumps(said))
+    recorded = written(tmp_path / "run")
+    recorded["versions"]["pydantic"] = "1.0"
+    (tmp_path / "run" / "run.json").write_text(json.dumps(recorded))
     assert run("run", "--resume", tmp_path / "run") == 0
     assert "This run began with other versions: pydantic 1.0, now 2." in capsys.readouterr().err
     assert run("rerun", tmp_path / "run", "--out", tmp_path / "again") == 0
@@ -144,9 +144,9 @@ def test_a_graph_of_ones_own_is_in_the_run_whole(tmp_path: Path, capsys: CAPTURE
     task = ("--env", "toy", "--task", "fetch/0", "--planner", "agentkit", "--model", f"scripted:{script}:act")
     folder = tmp_path / "run"
     assert run("run", *task, *options, "--out", folder) == 0
-    said = written(folder)
-    assert said["config"]["planner_options"]["text"] == GRAPH
-    assert {"graph mine", "node.j2"} <= said["made_of"]["prompts"].keys()
+    recorded = written(folder)
+    assert recorded["config"]["planner_options"]["text"] == GRAPH
+    assert {"graph mine", "node.j2"} <= recorded["made_of"]["prompts"].keys()
     graph.unlink()
     assert run("run", "--resume", folder) == 0
     capsys.readouterr()
@@ -174,9 +174,9 @@ def test_a_changed_template_is_noticed(tmp_path: Path) -> None:
     assert list(map(str, changes(then, now))) == ["prompt executor/task.j2: changed"]
     folder = tmp_path / "run"
     assert run("run", "--env", "toy", "--out", folder, *FEW) == 4
-    said = written(folder)
-    said["made_of"]["prompts"] = {"executor/task.j2": "0" * 16}
-    (folder / "run.json").write_text(json.dumps(said))
+    recorded = written(folder)
+    recorded["made_of"]["prompts"] = {"executor/task.j2": "0" * 16}
+    (folder / "run.json").write_text(json.dumps(recorded))
     with pytest.raises(BadRun, match=r"prompt executor/task\.j2: gone"):
         run("run", "--resume", folder, *MORE)
 
@@ -200,9 +200,9 @@ def test_demonstrations_starts_recordings_prices_and_seeds_are_there() -> None:
 
 def test_a_run_of_an_older_planbook_says_less_and_is_gone_on_with(tmp_path: Path) -> None:
     assert run("replay", "--env", "toy", "--out", tmp_path / "run") == 0
-    said = written(tmp_path / "run")
-    del said["made_of"], said["rerun_of"], said["versions"][versions_module.CODE]
-    (tmp_path / "run" / "run.json").write_text(json.dumps(said))
+    recorded = written(tmp_path / "run")
+    del recorded["made_of"], recorded["rerun_of"], recorded["versions"][versions_module.CODE]
+    (tmp_path / "run" / "run.json").write_text(json.dumps(recorded))
     assert run("run", "--resume", tmp_path / "run") == 0
     assert changes(None, MadeOf(data={"games": "0"})) == []
 

@@ -63,11 +63,13 @@ def test_another_outcome_is_told_with_the_place_and_is_an_error(
     monkeypatch.setenv("SHIFTING", "nothing")
     capsys.readouterr()
     assert run("rerun", first, "--out", tmp_path / "second") == 1
-    told = capsys.readouterr().out
-    assert "look/0: another outcome: direct success, now failure (unfinished); they diverge at act 1 of round/0" in told
-    assert "then: line 1: agent.look() -> You see a mug." in told
-    assert "now:  line 1: agent.look() -> You see nothing." in told
-    assert "Solved 3 then and 0 now: 0 gained, 3 lost (exact test over tasks: p = 0.25)." in told
+    printed = capsys.readouterr().out
+    assert (
+        "look/0: another outcome: direct success, now failure (unfinished); they diverge at act 1 of round/0" in printed
+    )
+    assert "then: line 1: agent.look() -> You see a mug." in printed
+    assert "now:  line 1: agent.look() -> You see nothing." in printed
+    assert "Solved 3 then and 0 now: 0 gained, 3 lost (exact test over tasks: p = 0.25)." in printed
 
 
 def test_another_way_to_the_same_outcome_is_told_apart(
@@ -91,9 +93,9 @@ def test_a_model_that_is_free_to_differ_is_no_error(tmp_path: Path, capsys: CAPT
     script.write_text(ANSWER.format(reply=REPLY.replace("box_1", "box_2")))
     capsys.readouterr()
     assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
-    told = capsys.readouterr().out
-    assert f"model {model}: changed" in told
-    assert "they diverge at the reply to question 1 to the executor (executor/task.j2)" in told
+    printed = capsys.readouterr().out
+    assert f"model {model}: changed" in printed
+    assert "they diverge at the reply to question 1 to the executor (executor/task.j2)" in printed
     assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "third") == 0
     assert "1 the same" in capsys.readouterr().out
 
@@ -130,9 +132,9 @@ def test_a_library_that_is_gone_is_told(tmp_path: Path) -> None:
 def test_an_option_that_the_environment_no_longer_has_is_told(tmp_path: Path) -> None:
     _, first = play_shifting(tmp_path)
     file = first / "run.json"
-    said = json.loads(file.read_text())
-    said["config"]["env_options"] = {"colour": "red"}
-    file.write_text(json.dumps(said))
+    recorded = json.loads(file.read_text())
+    recorded["config"]["env_options"] = {"colour": "red"}
+    file.write_text(json.dumps(recorded))
     with pytest.raises(BadRun, match=r"shifting no longer takes these options \(colour: Extra inputs"):
         run("rerun", first, "--out", tmp_path / "second")
 
@@ -147,9 +149,9 @@ def test_the_budget_of_the_first_holds(tmp_path: Path) -> None:
     task = ("--env", "toy", "--split", "all:2")
     assert run("replay", *task, "--out", tmp_path / "first") == 0
     file = tmp_path / "first" / "run.json"
-    said = json.loads(file.read_text())
-    said["budget"]["actions"] = 1
-    file.write_text(json.dumps(said))
+    recorded = json.loads(file.read_text())
+    recorded["budget"]["actions"] = 1
+    file.write_text(json.dumps(recorded))
     assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 4
 
 
@@ -203,6 +205,6 @@ def test_a_run_that_is_still_played_is_told_so_by_rerun_and_report(tmp_path: Pat
     with closing(Run.open(tmp_path / "first", to_play=True)):
         assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
         assert run("report", tmp_path / "first") == 0
-    said = capsys.readouterr()
-    assert "first is still being played; episodes that do not end in the meantime are not compared." in said.out
-    assert "first is still being played; the report shows its present state." in said.err
+    printed = capsys.readouterr()
+    assert "first is still being played; episodes that do not end in the meantime are not compared." in printed.out
+    assert "first is still being played; the report shows its present state." in printed.err

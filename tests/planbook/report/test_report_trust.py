@@ -26,9 +26,9 @@ def section_of(folder: Path) -> tuple[Page, str]:
     return page, section
 
 
-def claiming(folder: Path, says: str) -> Path:
+def claiming(folder: Path, executor: str) -> Path:
     """A run of ReAct in which every executor says the same."""
-    models = {"default": f"scripted:{ROOT}/tests/claiming.py:{says}"}
+    models = {"default": f"scripted:{ROOT}/tests/claiming.py:{executor}"}
     config = Config(planner="react", env="toy", selection=Selection(seeds=SEEDS), actions=9, models=models)
     play(config, folder, Hosting(), as_json=True)
     return folder
@@ -54,10 +54,10 @@ def test_what_a_run_is_made_of_is_told_part_by_part(tmp_path: Path) -> None:
     file["versions"] |= {"trac": "not installed"}
     (folder / CONFIG_FILE).write_text(json.dumps(file))
     page, section = section_of(folder)
-    told = dict(zip(page.all("dt"), page.all("dd"), strict=True))
-    assert (told["made_of.data.games"], told["made_of.prompts.b.j2"]) == ("abc", "e")
-    assert (told["versions.python"], told["rerun_of"]) == (file["versions"]["python"], "another")
-    assert told["versions.trac"] == "not installed"
+    settings = dict(zip(page.all("dt"), page.all("dd"), strict=True))
+    assert (settings["made_of.data.games"], settings["made_of.prompts.b.j2"]) == ("abc", "e")
+    assert (settings["versions.python"], settings["rerun_of"]) == (file["versions"]["python"], "another")
+    assert settings["versions.trac"] == "not installed"
     assert "Resumed" not in section
     assert '{"' not in section
 
@@ -80,5 +80,5 @@ def test_an_imported_run_says_which_files_and_runs_it_comes_from(tmp_path: Path)
     assert "These episodes were not played here. They come from 1 file:" in section
     assert "theirs.jsonl, 4 episodes" in section
     assert "The run that 4 episodes were exported from, as the file has it" in section
-    told = dict(zip(page.all("dt"), page.all("dd"), strict=True))
-    assert told["config.planner"] == "react"
+    settings = dict(zip(page.all("dt"), page.all("dd"), strict=True))
+    assert settings["config.planner"] == "react"

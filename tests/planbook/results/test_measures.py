@@ -160,11 +160,11 @@ def test_a_run_tells_them_everywhere(tmp_path: Path, game: str) -> None:
     command = ["run", "--planner", "code", "--planner-option", f"code={code}", "--env", game, "--seeds", "0-2"]
     finished = planbook(*command, "--types", "fetch", "--json", "--out", tmp_path / "run")
     assert finished.returncode == 0, finished.stderr
-    told = result(finished)
-    assert told["measures"] == {"fetch": {"reward": {"mean": 2.0, "sd": 0.0, "episodes": 3}}}
+    found = result(finished)
+    assert found["measures"] == {"fetch": {"reward": {"mean": 2.0, "sd": 0.0, "episodes": 3}}}
     none = {name: [0, 3] for name in ("take a thing", "put a thing", "win")}
-    assert told["milestones"]["fetch"] == {"open a box": [3, 3], **none}
-    assert told["unlock_score"] == round(101**0.25 - 1, 2)
+    assert found["milestones"]["fetch"] == {"open a box": [3, 3], **none}
+    assert found["unlock_score"] == round(101**0.25 - 1, 2)
     assert "Measured in fetch: reward 2 ± 0; over 3 episodes." in finished.stderr
     assert finished.stderr.count("open a box") == 1
     report_runs([tmp_path / "run"], None, None, as_json=True)
@@ -172,7 +172,7 @@ def test_a_run_tells_them_everywhere(tmp_path: Path, game: str) -> None:
     (section,) = page.all("section", class_="measures")
     assert "reward" in section
     (reached,) = page.all("section", class_="milestones")
-    assert f"Unlock score, over all of them: {told['unlock_score']:.2f} %." in reached
+    assert f"Unlock score, over all of them: {found['unlock_score']:.2f} %." in reached
     assert "take a thing0 / 30.0%" in reached
 
 

@@ -71,9 +71,9 @@ def test_a_building_run_tells_learning_from_playing(runs: Path) -> None:
 
 def test_test_stats_and_compare_tell_from_when_on_learning_pays(runs: Path) -> None:
     curve = runs / "curve"
-    told = here(*TEST, "--library", runs / "built", "--after", "0,2,4", "--out", curve, "--json").result
-    point = told["paying"]["4"]
-    assert point["break_even"] == -(-point["learning_tokens"] // _saved(told["paying"]["0"], point))
+    found = here(*TEST, "--library", runs / "built", "--after", "0,2,4", "--out", curve, "--json").result
+    point = found["paying"]["4"]
+    assert point["break_even"] == -(-point["learning_tokens"] // _saved(found["paying"]["0"], point))
     line = f"the tokens of learning are saved after {point['break_even']} solved tasks"
     assert line in (runs / "printed").read_text()
     stats, compared = here("stats", curve), here("compare", curve / "after-0", curve / "after-4")

@@ -62,8 +62,8 @@ def test_where_everything_was_played_the_table_has_no_columns_for_what_was_not()
 
 
 def test_of_a_run_in_which_nothing_was_played_that_is_told() -> None:
-    told = list(failure_lines(summarise(results([entry(0)], {0: BROKEN}), 1.0, "run")))
-    assert any(line.endswith("1 of 1; none was played to its end.") for line in told)
+    lines = list(failure_lines(summarise(results([entry(0)], {0: BROKEN}), 1.0, "run")))
+    assert any(line.endswith("1 of 1; none was played to its end.") for line in lines)
 
 
 def test_repeats_have_a_spread() -> None:

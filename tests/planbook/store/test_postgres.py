@@ -90,14 +90,14 @@ def test_a_connection_that_is_lost_is_told_in_one_line_and_nothing_is_lost(
 ) -> None:
     store.put("task/0", "act", 0, {"before": True})
     postgres.execute(b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
-    told = []
+    messages = []
     for number in (1, 2):
         with pytest.raises(BadRun, match="nothing recorded so far is lost: resume the run when") as raised:
             store.put("task/0", "act", number, {})
-        told.append(str(raised.value))
-    assert told[0] == told[1]
-    assert "\n" not in told[0]
-    assert postgres.password not in told[0]
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
+    assert "\n" not in messages[0]
+    assert postgres.password not in messages[0]
     with closing(Store(schema)) as again:
         assert [event.body for event in again.events()] == [{"before": True}]
 

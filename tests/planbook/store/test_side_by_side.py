@@ -96,12 +96,12 @@ def test_an_episode_is_held_until_its_process_dies(place: Place) -> None:
     holder.start()
     assert held.wait(30)
     store = Store(place)
-    told: list[str] = []
+    seen: list[str] = []
 
     def wait_for_it() -> None:
         begun.set()
         with waited_for(store, 7):
-            told.append("held")
+            seen.append("held")
 
     waiter = threading.Thread(target=wait_for_it)
     waiter.start()
@@ -109,10 +109,10 @@ def test_an_episode_is_held_until_its_process_dies(place: Place) -> None:
         assert other
         begun.wait()
         time.sleep(0.3)
-        assert told == []
+        assert seen == []
     holder.kill()
     waiter.join(30)
-    assert told == ["held"]
+    assert seen == ["held"]
     holder.join()
     store.close()
 

@@ -26,9 +26,9 @@ def test_the_rest_takes_as_long_as_what_has_ended() -> None:
     assert time_left(60.0, 10, 90) == pytest.approx(9 * 60)
 
 
-@pytest.mark.parametrize(("seconds", "told"), [(0.4, "0:00"), (62, "1:02"), (3723, "1:02:03")])
-def test_times(seconds: float, told: str) -> None:
-    assert clock(seconds) == told
+@pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0:00"), (62, "1:02"), (3723, "1:02:03")])
+def test_times(seconds: float, shown: str) -> None:
+    assert clock(seconds) == shown
 
 
 def progress(run: Run, endings: Iterable[Ending], paused: bool = False) -> Progress:

@@ -95,19 +95,19 @@ def test_what_was_reached_counts_only_what_was_played_so_far(tmp_path: Path) -> 
         known = environment.environment.all_milestones
         ending = Ending(outcome=Outcome.FAILURE, cause="unfinished", milestones=known[:1])
         run.store.put("task/0", "outcome", 0, ending.model_dump(mode="json"))
-        told = json.dumps(Pages(following, RunControl(following)).news(0)[1]["sections"])
-        assert f"{unlock_score([1.0] + [0.0] * (len(known) - 1)):.2f} %" in told
-        assert '"1 / 1"' in told
-        assert "1 / 4" not in told
+        shown = json.dumps(Pages(following, RunControl(following)).news(0)[1]["sections"])
+        assert f"{unlock_score([1.0] + [0.0] * (len(known) - 1)):.2f} %" in shown
+        assert '"1 / 1"' in shown
+        assert "1 / 4" not in shown
 
 
 def test_rules_appear_as_they_are_learnt(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", folder).returncode == 0
     with closing(Following(folder)) as following:
-        told = json.dumps(Pages(following, RunControl(following)).news(0)[1]["sections"])
-    assert "What was learned" in told
-    assert re.search(r"\d+ rules? in force", told)
+        shown = json.dumps(Pages(following, RunControl(following)).news(0)[1]["sections"])
+    assert "What was learned" in shown
+    assert re.search(r"\d+ rules? in force", shown)
 
 
 def test_an_episode_is_served_cell_by_cell(still: Watcher) -> None:
