@@ -99,7 +99,7 @@ class Watcher:
 @contextmanager
 def watched(folder: Path) -> Iterator[Watcher]:
     """`planbook watch` of a run, ended by Ctrl-C."""
-    process = begin("watch", folder, "--no-browser")
+    process = begin("watch", folder, "--no-browser", "--port", 0)
     try:
         assert process.stdout
         yield Watcher(process.stdout.readline().strip())

@@ -69,13 +69,15 @@ def rules(folder: Path) -> str:
 
 
 def test_a_planner_that_talks_rubbish_fails_every_task_by_parse(tmp_path: Path) -> None:
-    finished = here(
-        *BUILD, "--model", f"planner={scripted('rubbish')}", "--tasks-per-type", 2, "--json", "--out", tmp_path / "r"
-    )
+    """What a failed episode teaches is asked even where there was no plan at all."""
+    rubbish = ("--model", f"planner={scripted('rubbish')}", "--tasks-per-type", 2)
+    finished = here(*BUILD, *rubbish, "--json", "--out", tmp_path / "r")
     assert finished.returncode == 0, finished.printed
     summary = finished.result
     assert (summary["tasks"], summary["solved"], summary["failures"]) == (4, 0, {"parse": 4})
     assert len(asks(tmp_path / "r", "planner", "automanual/task")) == 4 * 3, "asked again twice"
+    assert "The task was not done." in prompt(asks(tmp_path / "r", "builder")[0])
+    assert len(events(tmp_path / "r", "learnt", "learn")) == 4
     tested = here("test", "--env", "toy", "--model", scripted("rubbish"), "--json", "--out", tmp_path / "t")
     assert (tested.returncode, tested.result["failures"]) == (0, {"parse": 12})
 
@@ -177,11 +179,3 @@ def test_a_prompt_that_changed_is_missed_by_its_template_and_can_be_recorded_the
     tape.write_text(taped[0].read_text())
     assert here(*command).returncode == 0
     assert files(folder / "learnt")["toy/rules.json"] == files(taped[1] / "learnt")["toy/rules.json"]
-
-
-def test_the_builder_sees_a_failure_to_parse(tmp_path: Path) -> None:
-    """What a failed episode teaches is asked even where there was no plan at all."""
-    folder = tmp_path / "run"
-    assert here(*BUILD, *SMALL, "--model", f"planner={scripted('rubbish')}", "--out", folder).returncode == 0
-    assert "The task was not done." in prompt(asks(folder, "builder")[0])
-    assert len(events(folder, "learnt", "learn")) == 2

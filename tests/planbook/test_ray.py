@@ -41,18 +41,13 @@ def test_a_cluster_comes_to_the_same_as_threads(tmp_path: Path, undisturbed: lis
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_worker_that_dies_is_replaced(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    finished = here(*command(tmp_path, *RAY, *TASKS, deadly="fetch_two/3", deaths=1))
-    assert finished.returncode == 0, finished.printed
-    assert episodes_of(tmp_path) == undisturbed
-
-
-@pytest.mark.usefixtures("cluster")
-def test_a_worker_that_dies_is_replaced_with_the_store_in_postgresql(
-    tmp_path: Path, postgres: Server, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kept", ["a file", "PostgreSQL"])
+def test_a_worker_that_dies_is_replaced(
+    tmp_path: Path, kept: str, postgres: Server, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", postgres.password)
-    finished = here(*command(tmp_path, *RAY, "--store", postgres.url, *TASKS, deadly="fetch_two/3", deaths=1))
+    store = ("--store", postgres.url) if kept == "PostgreSQL" else ()
+    finished = here(*command(tmp_path, *RAY, *store, *TASKS, deadly="fetch_two/3", deaths=1))
     assert finished.returncode == 0, finished.printed
     assert episodes_of(tmp_path) == undisturbed
 

@@ -237,9 +237,11 @@ def test_libraries_go_on_where_rules_stay(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     here(*BUILD, "--types", "fetch", "--no-procedures", "--json", "--out", first)
     known = here("rules", first, "--json").result["rules"]
-    here(*BUILD, "--types", "fetch_two", "--library", first, "--libraries-only", "--json", "--out", second)
+    planner = ("--model", "none", "--model", f"planner={scripted()}", "--max-rules", "1")
+    more = ("--types", "fetch_two", "--library", first, "--libraries-only", "--out", second)
+    assert here("build", "--env", "toy", *planner, *more).returncode == 0
     assert here("rules", second, "--json").result["rules"] == known
-    assert not [event for event in events(second, "ask", "learn") if "/builder" in event.scope]
+    assert {event.body["role"] for event in events(second, "ask")} == {"planner"}, "nobody manages rules"
     skills = (second / "learnt" / "toy" / "skills.json").read_text()
     assert '"fetch"' in skills
     assert '"fetch_two"' in skills
@@ -346,13 +348,6 @@ def test_offline_building_side_by_side_begins_once(tmp_path: Path) -> None:
     assert built.returncode == 0, built.printed
     assert built.result["left_out"] == 0
     assert [event.scope for event in events(tmp_path / "run", "learnt", "beginning")] == ["beginning/all"]
-
-
-def test_only_libraries_asks_nobody_to_manage_rules(tmp_path: Path) -> None:
-    planner = ("--model", "none", "--model", f"planner={scripted()}")
-    command = ("build", "--env", "toy", *planner, "--libraries-only", "--max-rules", "1", "--out", tmp_path / "run")
-    assert here(*command, "--no-procedures").returncode == 0
-    assert {event.body["role"] for event in events(tmp_path / "run", "ask")} == {"planner"}
 
 
 def test_a_building_run_is_read_in_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

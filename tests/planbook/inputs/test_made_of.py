@@ -136,34 +136,27 @@ GRAPH = "nodes:\n  act: {prompt: 'Write the next line.', expect: code}\ncode: ac
 MODEL = "def act(messages, sampling):\n    return \"```python\\nagent.open('box_1')\\n```\"\n"
 
 
-def test_a_graph_of_ones_own_is_in_the_run_whole(tmp_path: Path, capsys: CAPTURED) -> None:
+def test_a_graph_of_ones_own_is_in_the_run_whole_and_a_changed_one_is_another_run(
+    tmp_path: Path, capsys: CAPTURED
+) -> None:
     graph, script = tmp_path / "mine.yaml", tmp_path / "model.py"
     graph.write_text(GRAPH)
     script.write_text(MODEL)
-    options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2")
-    task = ("--env", "toy", "--task", "fetch/0", "--planner", "agentkit", "--model", f"scripted:{script}:act")
+    options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2", "--model", f"scripted:{script}:act")
     folder = tmp_path / "run"
-    assert run("run", *task, *options, "--out", folder) == 0
+    command = ("run", "--env", "toy", "--task", "fetch/0", "--planner", "agentkit", *options, "--out", folder)
+    assert run(*command) == 0
     recorded = written(folder)
     assert recorded["config"]["planner_options"]["text"] == GRAPH
     assert {"graph mine", "node.j2"} <= recorded["made_of"]["prompts"].keys()
+    graph.write_text(GRAPH.replace("next line", "next two lines"))
+    with pytest.raises(BadRun, match=r"holds another run \(other planner_options\.text\)"):
+        run(*command)
     graph.unlink()
     assert run("run", "--resume", folder) == 0
     capsys.readouterr()
     assert run("rerun", folder, "--out", tmp_path / "again") == 0
     assert "1 the same" in capsys.readouterr().out
-
-
-def test_a_graph_that_was_changed_is_another_run(tmp_path: Path) -> None:
-    graph, script = tmp_path / "mine.yaml", tmp_path / "model.py"
-    graph.write_text(GRAPH)
-    script.write_text(MODEL)
-    options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2", "--model", f"scripted:{script}:act")
-    command = ("run", "--env", "toy", "--task", "fetch/0", "--planner", "agentkit", *options)
-    assert run(*command, "--out", tmp_path / "run") == 0
-    graph.write_text(GRAPH.replace("next line", "next two lines"))
-    with pytest.raises(BadRun, match=r"holds another run \(other planner_options\.text\)"):
-        run(*command, "--out", tmp_path / "run")
 
 
 def test_a_changed_template_is_noticed(tmp_path: Path) -> None:

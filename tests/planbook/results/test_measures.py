@@ -167,6 +167,9 @@ def test_a_run_tells_them_everywhere(tmp_path: Path, game: str) -> None:
     assert found["unlock_score"] == round(101**0.25 - 1, 2)
     assert "Measured in fetch: reward 2 ± 0; over 3 episodes." in finished.stderr
     assert finished.stderr.count("open a box") == 1
+    command[4] = "code=agent.open('moon')"
+    nothing = result(planbook(*command, "--types", "fetch", "--json", "--out", tmp_path / "nothing"))
+    assert nothing["measures"]["fetch"]["reward"]["mean"] == 0.0, "nothing was reached, and it is measured too"
     report_runs([tmp_path / "run"], None, None, as_json=True)
     page = Page(tmp_path / "run" / "report.html")
     (section,) = page.all("section", class_="measures")
@@ -174,9 +177,3 @@ def test_a_run_tells_them_everywhere(tmp_path: Path, game: str) -> None:
     (reached,) = page.all("section", class_="milestones")
     assert f"Unlock score, over all of them: {found['unlock_score']:.2f} %." in reached
     assert "take a thing0 / 30.0%" in reached
-
-
-def test_an_episode_in_which_nothing_was_reached_is_measured_too(tmp_path: Path, game: str) -> None:
-    command = ["run", "--planner", "code", "--planner-option", "code=agent.open('moon')", "--env", game, "--json"]
-    finished = planbook(*command, "--seeds", "0", "--types", "fetch", "--out", tmp_path / "run")
-    assert result(finished)["measures"] == {"fetch": {"reward": {"mean": 0.0, "sd": None, "episodes": 1}}}
