@@ -15,7 +15,7 @@ PARAMETERS = [pytest.param(name, marks=[pytest.mark.deep] * (name != "plan-act-w
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_a_recording_comes_to_what_it_came_to(name: str, tmp_path: Path) -> None:
+def test_a_recording_has_its_recorded_results(name: str, tmp_path: Path) -> None:
     pages = name in ON_PAGES
     if pages:
         need_browser()

@@ -135,7 +135,7 @@ def test_without_examples_and_logs_no_rule_has_them_and_no_prompt_asks_for_them(
     assert not [each for each in run.first_plans() if "\nExample:\n" in each]
 
 
-def test_without_helpers_none_is_told_defined_or_encouraged(tmp_path: Path) -> None:
+def test_without_helpers_no_prompt_has_defines_or_encourages_any(tmp_path: Path) -> None:
     run = Ablated(tmp_path, "helpers")
     for each in run.prompts("planner", "automanual/task"):
         assert "Useful Helper Method" not in each
@@ -148,7 +148,7 @@ def test_without_helpers_none_is_told_defined_or_encouraged(tmp_path: Path) -> N
     assert "Useful Helper Method" not in types
 
 
-def test_a_manual_with_helpers_is_told_without_them(tmp_path: Path, whole: Ablated) -> None:
+def test_a_manual_is_shown_without_its_helpers(tmp_path: Path, whole: Ablated) -> None:
     command = ("test", "--env", "toy", "--library", whole.folder, "--model", scripted(), "--without", "helpers")
     assert here(*command, "--seeds", "1000", "--out", tmp_path / "run").returncode == 0
     for each in asks(tmp_path / "run", "planner", "automanual/task"):

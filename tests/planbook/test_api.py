@@ -87,7 +87,7 @@ def test_building_and_testing(tmp_path: Path) -> None:
         ({"model": "none", "models": {}}, "give one of the two"),
     ],
 )
-def test_a_wrong_value_is_told_in_the_words_of_the_command(settings: dict[str, Any], message: str) -> None:
+def test_a_wrong_value_is_reported_in_the_words_of_the_command(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(BadArgument) as refused:
         planbook.run(env="toy", **settings)
     assert message in str(refused.value)

@@ -115,7 +115,7 @@ def test_streaming_is_measured_over_recorded_replies() -> None:
     assert "stream: tokens not sent, of plans that succeed" in figures
 
 
-def test_the_tokens_of_prompts_are_told_by_role_and_part() -> None:
+def test_the_tokens_of_prompts_are_reported_by_role_and_part() -> None:
     rows = {row.name: row for row in prompts.rows(("deps-minecraft",))}
     whole = next(row for name, row in rows.items() if name.startswith("deps-minecraft, planner") and "prompts" in name)
     parts = [row for name, row in rows.items() if name.startswith(f"{whole.name.rpartition(':')[0]}: ") and row.ratio]

@@ -172,7 +172,7 @@ def test_each_mistake_has_one_line(tmp_path: Path, mistake: str) -> None:
     assert "\n" not in line
 
 
-def test_mistakes_are_told_all_at_once(tmp_path: Path) -> None:
+def test_mistakes_are_reported_all_at_once(tmp_path: Path) -> None:
     text = (
         SOUND.replace('goal="get out"', 'goal=""')
         .replace('        """Open a door."""\n', "")

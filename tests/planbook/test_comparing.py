@@ -128,7 +128,7 @@ def test_what_environments_measure_is_compared_by_paired_t(tmp_path: Path) -> No
     assert "A difference is more than noise if p is below 0.05" in printed
 
 
-def test_repeats_of_a_task_are_one_case_of_what_is_measured_and_one_case_tells_nothing(tmp_path: Path) -> None:
+def test_repeats_of_a_task_are_one_case_and_one_case_has_no_interval(tmp_path: Path) -> None:
     first = rewarded(tmp_path / "one", (1.0, 1.0, 1.0, 1.0), repeats=2)
     found = held(first, rewarded(tmp_path / "two", (2.0, 4.0, 3.0, 6.0), repeats=2)).measures["reward"]
     assert (found.tasks, found.pairs) == (2, 4)
@@ -204,7 +204,7 @@ def test_fewer_repeats_leave_the_others_without_a_pair(tmp_path: Path) -> None:
     assert found.only_first == ("fetch/0 (repeat 1)", "fetch/1 (repeat 1)", "fetch/2 (repeat 1)")
 
 
-def test_what_is_broken_or_not_run_is_told_apart_and_may_turn_the_verdict(tmp_path: Path) -> None:
+def test_what_is_broken_or_not_run_is_distinguished_and_may_turn_the_verdict(tmp_path: Path) -> None:
     first = written(tmp_path / "one", [SOLVED] * 10)
     second = written(tmp_path / "two", [SOLVED] * 3 + [BROKEN] * 4 + [None] * 3)
     found = held(first, second)
@@ -234,7 +234,7 @@ def test_runs_of_other_environments_or_tasks_are_refused(tmp_path: Path) -> None
         held(first, later)
 
 
-def test_what_is_doubtful_about_a_comparison_is_told(tmp_path: Path) -> None:
+def test_what_is_doubtful_about_a_comparison_is_reported(tmp_path: Path) -> None:
     first = written(tmp_path / "one", [SOLVED, FAILED], learning=Learning())
     second = written(tmp_path / "two", [SOLVED, FAILED])
     with closing(Run.open(first, to_play=True)) as run:
@@ -244,7 +244,7 @@ def test_what_is_doubtful_about_a_comparison_is_told(tmp_path: Path) -> None:
     assert "contradicts itself: fetch/1: the outcome is direct_success, the verdict beside it not solved" in contradicts
 
 
-def test_several_runs_are_held_against_the_first_and_corrected_for_being_several(tmp_path: Path) -> None:
+def test_several_runs_are_compared_with_the_first_and_corrected_for_being_several(tmp_path: Path) -> None:
     runs = [
         read_folder(written(tmp_path / name, endings), FREE)
         for name, endings in {

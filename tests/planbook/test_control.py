@@ -117,7 +117,7 @@ def test_nothing_reaches_a_model_server_in_a_pause(
     assert count(folder, "outcome") == 12
 
 
-def test_a_stop_ends_it_like_ctrl_c_and_it_can_be_taken_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_stop_ends_it_like_ctrl_c_and_it_can_be_resumed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     with playing(begun(folder)) as codes:
         wait_until(lambda: count(folder, "outcome") > 0)
@@ -182,7 +182,7 @@ def test_an_invocation_records_how_to_host_the_next_one_alike(tmp_path: Path) ->
     assert arguments(whole.recorded()) == [*expected, str(tmp_path / "prices.json")]
 
 
-def test_it_lets_everything_pass_until_told_otherwise() -> None:
+def test_a_run_that_nobody_steers_goes_on() -> None:
     steering = Steering()
     steering.guard()
     assert not steering.stopped

@@ -35,7 +35,7 @@ def test_an_unchanged_environment_gives_the_same(recorded: Path) -> None:
     assert (code, counts["same"]) == (0, 1)
 
 
-def test_other_numbers_in_ids_are_told_apart(recorded: Path) -> None:
+def test_other_numbers_in_ids_are_distinguished(recorded: Path) -> None:
     write_shelf(recorded, "mug_7 and mug_3", looks=2)
     code, counts, printed = replayed(recorded)
     assert (code, counts["renamed ids"]) == (1, 1)
@@ -84,7 +84,7 @@ class Purse(Environment):
 
 
 @pytest.mark.parametrize("ids", ["", 'object_ids = "[a-z]+_[0-9]+"'])
-def test_a_changed_value_is_no_renaming_and_the_changed_verdict_is_told(tmp_path: Path, ids: str) -> None:
+def test_a_changed_value_is_no_renaming_and_the_changed_verdict_is_reported(tmp_path: Path, ids: str) -> None:
     environment = PURSE.replace('name = "purse"', f'name = "purse"\n    {ids}')
     (tmp_path / "purse.py").write_text(environment.replace("PRICE", "4"))
     (tmp_path / "plan.py").write_text("agent.pay()\n")

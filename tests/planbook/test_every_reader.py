@@ -283,7 +283,7 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_the_surroundings(
         monkeypatch.setenv("PGPASSFILE", "/nowhere")
 
 
-def test_a_run_in_postgresql_is_gone_on_with_from_watching(
+def test_a_run_in_postgresql_is_resumed_from_watching(
     tmp_path: Path, postgres: "Server", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", postgres.password)

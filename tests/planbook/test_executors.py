@@ -31,7 +31,7 @@ def test_worker_processes_come_to_the_same_as_threads(tmp_path: Path, undisturbe
     assert not [process for process in processes(tmp_path) if alive(process)]
 
 
-def test_a_method_that_asks_models_comes_to_the_same(tmp_path: Path) -> None:
+def test_a_method_that_asks_models_has_the_same_results(tmp_path: Path) -> None:
     asked = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--jobs", 4, "--json")
     here(*asked, "--out", tmp_path / "threads")
     finished = here(*asked, *PROCESSES, "--out", tmp_path / "processes")
@@ -115,7 +115,7 @@ def test_a_zygote_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[t
 
 
 @pytest.mark.deep
-def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_goes_on_later(
+def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_can_be_resumed(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
     driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
@@ -129,7 +129,7 @@ def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_goes_on_l
     assert episodes_of(tmp_path) == undisturbed
 
 
-def test_ctrl_c_ends_everything_and_the_run_goes_on_later(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
+def test_ctrl_c_ends_everything_and_the_run_can_be_resumed(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     os.killpg(driver.pid, signal.SIGINT)

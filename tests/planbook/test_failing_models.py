@@ -82,7 +82,7 @@ def test_a_planner_that_talks_rubbish_fails_every_task_by_parse(tmp_path: Path) 
     assert (tested.returncode, tested.result["failures"]) == (0, {"parse": 12})
 
 
-def test_a_builder_that_talks_rubbish_changes_no_rule_and_that_is_told(tmp_path: Path) -> None:
+def test_a_builder_that_talks_rubbish_changes_no_rule_and_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     finished = here(*BUILD, *SMALL, "--model", f"builder={scripted('rubbish')}", "--json", "--out", folder)
     assert finished.returncode == 0, finished.printed

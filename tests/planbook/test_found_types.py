@@ -35,7 +35,7 @@ def play(library: Path, out: Path, *arguments: object) -> Finished:
     return finished
 
 
-def test_nothing_but_the_environment_is_told_types_and_params(built: Path) -> None:
+def test_only_the_environment_knows_types_and_params(built: Path) -> None:
     tasks = [event.body["task"] for event in events(built, "task", "task")]
     assert len(tasks) == 12
     assert all(isinstance(task, dict) and (task["type"], task["params"]) == ("", {}) for task in tasks)

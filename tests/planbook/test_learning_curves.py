@@ -160,7 +160,7 @@ def test_what_was_left_out_is_not_missed(library: Path) -> None:
             assert len(list(coverage_lines(run, EVERYTHING, state))) == lines
 
 
-def test_rules_that_name_a_deleted_one_are_told(library: Path) -> None:
+def test_rules_that_name_a_deleted_one_are_reported(library: Path) -> None:
     with closing(Run.open(library)) as run:
         state = learned_in(run)[EVERYTHING]
         assert any("rule_1" in rule.builds_on for rule in state.knowledge.rules)

@@ -73,7 +73,7 @@ def test_a_record_and_figures_of_its_own_take_the_file_alone(tmp_path: Path) -> 
     assert "draft 0" in here("show", tmp_path / "again", 1).printed
 
 
-def test_a_method_whose_options_have_changed_is_told_before_anything_is_played(tmp_path: Path) -> None:
+def test_a_method_whose_options_have_changed_is_reported_before_anything_is_played(tmp_path: Path) -> None:
     method = """
 from planbook.planner import Options
 

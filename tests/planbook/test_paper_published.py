@@ -216,7 +216,7 @@ def test_everything_that_differs_is_told(tmp_path: Path) -> None:
     }
 
 
-def test_the_dev_set_is_held_against_the_figures_of_the_dev_set(tmp_path: Path) -> None:
+def test_the_dev_set_is_compared_with_the_figures_of_the_dev_set(tmp_path: Path) -> None:
     config = TESTING.model_copy(update={"selection": Selection(split="adapt_dev"), "planner": "react"})
     compared = held(*played(tmp_path / "run", config, dict.fromkeys(TASKS, 10), unsolved=5))
     assert tables_of(compared) == [5, 5], "the table and the figure"
@@ -250,7 +250,7 @@ def test_shopping_stands_beside_score_and_success(tmp_path: Path) -> None:
 
 
 @pytest.mark.deep
-def test_the_naive_buyer_is_held_against_its_row(tmp_path: Path) -> None:
+def test_the_naive_buyer_is_compared_with_its_row(tmp_path: Path) -> None:
     run = tmp_path / "run"
     command = ["run", "--planner", "naive", "--env", "shopping", "--out", run, "--json", "--table"]
     shown = result(planbook(*command))

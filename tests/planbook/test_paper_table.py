@@ -288,7 +288,7 @@ def test_a_planner_that_learnt_nothing_is_no_row_of_the_papers(tmp_path: Path) -
     assert ours[1:] == ["0.0 (1/6)", "4.00", "1"]
 
 
-def test_an_environment_that_is_in_no_paper_is_told_in_a_line(tmp_path: Path) -> None:
+def test_an_environment_that_is_in_no_paper_is_reported_in_a_line(tmp_path: Path) -> None:
     finished = planbook("test", "--env", "toy", "--library", "shipped", "--table", "--out", tmp_path / "run", "--json")
     assert finished.returncode == 0, finished.stderr
     assert result(finished)["table"] is None

@@ -43,7 +43,7 @@ def test_one_method_is_told_with_its_options_and_demonstrations() -> None:
     assert missing == ", ".join(whole[1:]), "the list goes on in a second line"
 
 
-def test_roles_that_are_not_always_asked_are_told_apart() -> None:
+def test_roles_that_are_not_always_asked_are_distinguished() -> None:
     found = result(planbook("planners", "--json"))["planners"]
     assert found["deps"]["asked_sometimes"] == ["controller", "explainer"]
     assert found["adapt"]["asked_sometimes"] == ["planner"]
@@ -64,7 +64,7 @@ def test_every_option_of_an_environment_says_what_it_means(environment: str) -> 
         assert values_of(field), name
 
 
-def test_an_environment_is_told_with_the_values_and_meanings_of_its_options() -> None:
+def test_an_environment_is_reported_with_the_values_and_meanings_of_its_options() -> None:
     finished = planbook("envs", "--env", "web", "--json")
     assert "PydanticUndefined" not in finished.stderr
     sites = next(line for line in finished.stderr.splitlines() if "│ sites " in line)

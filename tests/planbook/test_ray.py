@@ -59,7 +59,7 @@ def test_an_episode_that_kills_three_workers_is_broken_and_the_others_are_not(tm
     assert (finished.result["solved"], finished.result["failures"]) == (11, {"broken": 1})
 
 
-def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_goes_on_later(
+def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_can_be_resumed(
     tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", cluster)
@@ -86,7 +86,7 @@ def test_a_cluster_of_its_own_prints_nothing_of_its_own_and_leaves_nothing(
     wait_until(lambda: not any(map(alive, {*below, *processes(tmp_path)})), 10)
 
 
-def test_ctrl_c_ends_it_soon_and_the_run_goes_on_later(
+def test_ctrl_c_ends_it_soon_and_the_run_can_be_resumed(
     tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", cluster)
@@ -102,7 +102,7 @@ def test_ctrl_c_ends_it_soon_and_the_run_goes_on_later(
     assert episodes_of(tmp_path) == undisturbed
 
 
-def test_a_cluster_of_its_own_that_loses_its_head_is_told_soon_and_the_run_goes_on_later(
+def test_a_cluster_of_its_own_that_loses_its_head_is_reported_soon_and_the_run_can_be_resumed(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
     driver = start(command(tmp_path, *RAY, *TASKS, pause=0.6))
@@ -124,7 +124,7 @@ def silent() -> socket.socket:
     return door
 
 
-def test_an_address_without_a_cluster_is_told_soon_and_before_the_run_begins(
+def test_an_address_without_a_cluster_is_reported_soon_and_before_the_run_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watched, "GREET_SECONDS", 1.0)
@@ -148,7 +148,7 @@ def test_an_address_without_a_cluster_is_told_soon_and_before_the_run_begins(
     assert not (tmp_path / "run").exists()
 
 
-def test_without_ray_it_is_said_how_to_get_it(tmp_path: Path) -> None:
+def test_without_ray_the_error_says_how_to_install_it(tmp_path: Path) -> None:
     without = "import sys; sys.modules['ray'] = None; from planbook.cli import main; main()"
     arguments = ["replay", "--env", "toy", *RAY, "--out", str(tmp_path / "run")]
     done = subprocess.run(

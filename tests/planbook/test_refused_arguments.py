@@ -22,7 +22,7 @@ from tests.command import planbook
         ("nothing=1", "nothing: there is no such option"),
     ],
 )
-def test_a_wrong_option_is_told_with_what_to_write(option: str, message: str) -> None:
+def test_a_wrong_option_is_reported_with_what_to_write(option: str, message: str) -> None:
     with pytest.raises(BadArgument) as refused:
         Settings.of(env="web", env_options=(option,)).environment_options()
     assert message in str(refused.value)

@@ -59,7 +59,7 @@ def solved(summary: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["builder/", pytest.param("automanual/task", marks=pytest.mark.deep)])
-def test_ctrl_c_while_a_model_is_asked_stops_and_the_run_goes_on_later(
+def test_ctrl_c_while_a_model_is_asked_stops_and_the_run_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     def slowly(messages: Any) -> str:

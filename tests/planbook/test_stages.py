@@ -150,7 +150,7 @@ def test_a_run_after_fewer_tasks_knows_less(tmp_path: Path, built: Built) -> Non
     assert "rule_3" in prompts[1]
 
 
-def test_the_fewer_tokens_rules_may_have_the_less_of_them_is_told(tmp_path: Path, built: Built) -> None:
+def test_fewer_rule_tokens_leave_fewer_rules_in_a_prompt(tmp_path: Path, built: Built) -> None:
     folder, _ = built
     command = ("test", "--env", "toy", "--model", scripted(), "--library", folder, "--types", "fetch")
     options = {"all": ("--without", "retrieval"), "fitting": (), "few": ("--rule-tokens", 100)}
@@ -385,7 +385,7 @@ def test_rules_are_built_from_whatever_plays(tmp_path: Path) -> None:
     assert here("rules", folder, "log").stdout.count("builder at learn/") == 4
 
 
-def test_more_rules_than_there_is_room_for_are_told(tmp_path: Path) -> None:
+def test_more_rules_than_there_is_room_for_are_reported(tmp_path: Path) -> None:
     printed = here(*BUILD, "--max-rules", 1, "--out", tmp_path / "run").printed
     assert "more than --max-rules: success processes and helper methods are never deleted" in printed
 

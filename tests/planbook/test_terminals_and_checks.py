@@ -44,7 +44,7 @@ def test_prints_stand_between_the_steps_and_steer_no_terminal(tmp_path: Path) ->
     assert "48,001 characters more" in done.stdout
 
 
-def test_an_empty_store_is_told_in_a_line(tmp_path: Path) -> None:
+def test_an_empty_store_is_reported_in_a_line(tmp_path: Path) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("agent.look()\n")
     assert executed(tmp_path, "--out", "run").returncode == 0
@@ -97,7 +97,7 @@ def test_one_task_has_a_line_and_no_table(tmp_path: Path) -> None:
     assert "interval" not in played.printed
 
 
-def test_the_reason_of_a_failure_is_told_at_the_end_of_a_run(tmp_path: Path) -> None:
+def test_the_reason_of_a_failure_is_reported_at_the_end_of_a_run(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     plan = "```python\nprint(0)\n1 / 0\n```"
     script.write_text(f"REPLIES = {[plan] * 99}")
@@ -156,7 +156,7 @@ def test_refusals_say_once_what_there_is(
 
 
 @pytest.mark.browser
-def test_a_missing_browser_exits_with_three_and_the_run_goes_on_later(
+def test_a_missing_browser_exits_with_three_and_the_run_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINIWOB_CHROME_BINARY", str(tmp_path / "nothing"))
@@ -179,7 +179,7 @@ def test_episodes_have_one_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [">/dev/full", "--json >/dev/full"])
-def test_an_output_that_is_full_is_told_without_a_traceback(ending: str) -> None:
+def test_an_output_that_is_full_is_reported_without_a_traceback(ending: str) -> None:
     command = f"{sys.executable} -m planbook planners {ending}"
     finished = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True)
     assert finished.returncode == 1

@@ -33,7 +33,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
     opened.close()
 
 
-def test_several_are_told_at_once_in_the_order_they_were_asked_for(run: Run) -> None:
+def test_several_are_reported_at_once_in_the_order_they_were_asked_for(run: Run) -> None:
     text = describe_episodes(run, ["task/1", "task/0"])
     assert text.index("# The episode task/1") < text.index("# The episode task/0")
     assert text.count("You open box_1") >= 2

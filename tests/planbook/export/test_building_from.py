@@ -53,7 +53,7 @@ def test_whatever_holds_the_same_episodes_has_the_same_digest(played: Path, tmp_
 
 
 @pytest.mark.deep
-def test_a_recorded_build_comes_to_the_same_rules_from_an_imported_copy_of_its_episodes(tmp_path: Path) -> None:
+def test_a_recorded_build_learns_the_same_rules_from_an_imported_copy_of_its_episodes(tmp_path: Path) -> None:
     how = ("--tasks-per-type", 1, "--verify", "generated:10", "--model", "recorded:alfworld-generated")
     built = here("build", "--env", "alfworld", "--split", "generated", *how, "--out", tmp_path / "built")
     assert built.returncode == 0, built.printed
@@ -112,7 +112,7 @@ KILLS = [("learnt", 2), *(pytest.param(*each, marks=pytest.mark.deep) for each i
 
 
 @pytest.mark.parametrize(("kind", "number"), KILLS)
-def test_killed_and_gone_on_with_it_is_as_if_nothing_had_happened(
+def test_a_building_run_that_is_killed_and_resumed_learns_the_same(
     kind: str, number: int, played: Path, tmp_path: Path
 ) -> None:
     command = ["build", "--from", played, *MODEL, "--out", tmp_path / "built"]
@@ -121,7 +121,7 @@ def test_killed_and_gone_on_with_it_is_as_if_nothing_had_happened(
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
 
 
-def test_a_source_that_has_changed_is_not_gone_on_with(played: Path, tmp_path: Path) -> None:
+def test_a_source_that_has_changed_is_not_resumed(played: Path, tmp_path: Path) -> None:
     here("export", played, "--out", tmp_path / "x.jsonl")
     stopped = ("--from", tmp_path / "x.jsonl", "--budget", "calls=3", "--out", tmp_path / "built")
     assert learned_from(*stopped).returncode == 4

@@ -88,7 +88,7 @@ def test_every_line_is_valid_by_the_schema_that_is_printed(runs: dict[str, Path]
     assert schema["$defs"]["Call"]["properties"]["template"]["description"]
 
 
-def test_what_a_method_did_is_told(runs: dict[str, Path], tmp_path: Path) -> None:
+def test_what_a_method_did_is_reported(runs: dict[str, Path], tmp_path: Path) -> None:
     here("export", *(runs[name] for name in METHODS), "--out", tmp_path / "all.jsonl")
     exported = {line["run"]["planner"]: line for line in lines(tmp_path / "all.jsonl")}
     spans = {planner: line["spans"] for planner, line in exported.items()}

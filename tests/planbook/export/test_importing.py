@@ -183,7 +183,7 @@ def test_what_is_wrong_is_refused_with_its_place(name: str, tmp_path: Path) -> N
     assert not (tmp_path / "run").exists()
 
 
-def test_every_fault_of_every_file_is_told_at_once(tmp_path: Path) -> None:
+def test_every_fault_of_every_file_is_reported_at_once(tmp_path: Path) -> None:
     one = written(tmp_path / "one.jsonl", "{", FOREIGN, *(WRONG[name][0] for name in ("no round", "another field")))
     two = written(tmp_path / "two.jsonl", "")
     refused = here("import", one, two, "--out", tmp_path / "run")

@@ -85,7 +85,7 @@ def test_a_procedure_that_fails_now_is_told_with_its_tasks(skill: Path) -> None:
     assert found["changed"] == [each["task"]["id"] for each in evidence(skill)["tasks"]]
 
 
-def test_a_changed_manual_is_told_although_every_verdict_holds(skill: Path) -> None:
+def test_a_changed_manual_is_reported_although_every_verdict_holds(skill: Path) -> None:
     (skill / "references" / "manual.md").write_text("Something else.")
     finished = verify(skill)
     assert finished.returncode == 1

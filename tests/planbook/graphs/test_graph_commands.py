@@ -329,7 +329,7 @@ def test_another_graph_or_another_input_is_another_run(tmp_path: Path, script: s
     assert "the graph has changed since, and a changed graph is another run); name another folder with --out" in changed
 
 
-def test_a_hook_that_has_changed_is_told(tmp_path: Path, script: str) -> None:
+def test_a_hook_that_has_changed_is_reported(tmp_path: Path, script: str) -> None:
     path, hooks = tmp_path / "graph.yaml", tmp_path / "mine.py"
     path.write_text("nodes:\n  a: {prompt: x, compose: mine.py:f}\n")
     hooks.write_text("def f(composing):\n    return 'once'\n")

@@ -95,7 +95,7 @@ def test_a_changed_library_is_noticed_and_may_be_allowed(tmp_path: Path, capsys:
     ]
 
 
-def test_before_anything_was_played_a_change_is_only_told(tmp_path: Path, capsys: CAPTURED) -> None:
+def test_before_anything_was_played_a_change_is_only_reported(tmp_path: Path, capsys: CAPTURED) -> None:
     write_shelf(tmp_path)
     chosen = Config(planner="naive", env=str(tmp_path / "shelf.py"), actions=3)
     tasks = chosen.environment.select(Selection())
@@ -121,7 +121,7 @@ def test_a_changed_environment_of_ones_own_is_noticed(tmp_path: Path, monkeypatc
     assert to_look_at.returncode == 0, to_look_at.stderr
 
 
-def test_a_changed_version_is_told_and_no_more(tmp_path: Path, capsys: CAPTURED) -> None:
+def test_a_changed_version_is_reported_and_refuses_nothing(tmp_path: Path, capsys: CAPTURED) -> None:
     assert run("replay", "--env", "toy", "--out", tmp_path / "run") == 0
     recorded = written(tmp_path / "run")
     recorded["versions"]["pydantic"] = "1.0"
@@ -191,7 +191,7 @@ def test_demonstrations_starts_recordings_prices_and_seeds_are_there() -> None:
     }
 
 
-def test_a_run_of_an_older_planbook_says_less_and_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_run_of_an_older_planbook_says_less_and_is_resumed(tmp_path: Path) -> None:
     assert run("replay", "--env", "toy", "--out", tmp_path / "run") == 0
     recorded = written(tmp_path / "run")
     del recorded["made_of"], recorded["rerun_of"], recorded["versions"][versions_module.CODE]

@@ -56,7 +56,7 @@ def test_a_run_on_recorded_answers_comes_out_the_same_twice_over(tmp_path: Path,
     assert models == {"default": f"recorded:{tmp_path / 'first'}"}
 
 
-def test_another_outcome_is_told_with_the_place_and_is_an_error(
+def test_another_outcome_is_reported_with_the_place_and_is_an_error(
     tmp_path: Path, capsys: CAPTURED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, first = play_shifting(tmp_path)
@@ -72,7 +72,7 @@ def test_another_outcome_is_told_with_the_place_and_is_an_error(
     assert "Solved 3 then and 0 now: 0 gained, 3 lost (exact test over tasks: p = 0.25)." in printed
 
 
-def test_another_way_to_the_same_outcome_is_told_apart(
+def test_another_way_to_the_same_outcome_is_distinguished(
     tmp_path: Path, capsys: CAPTURED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, first = play_shifting(tmp_path)
@@ -110,7 +110,7 @@ def test_a_run_that_goes_another_way_finds_no_recorded_answer(tmp_path: Path, mo
         run(*other, "--model", f"recorded:{tmp_path / 'first'}")
 
 
-def test_a_task_that_is_gone_is_told_before_anything_is_played(tmp_path: Path) -> None:
+def test_a_task_that_is_gone_is_reported_before_anything_is_played(tmp_path: Path) -> None:
     _, first = play_shifting(tmp_path)
     environment = tmp_path / "shifting.py"
     environment.write_text(environment.read_text().replace("range(3)", "range(1, 3)"))
@@ -120,7 +120,7 @@ def test_a_task_that_is_gone_is_told_before_anything_is_played(tmp_path: Path) -
     assert not (tmp_path / "second").exists()
 
 
-def test_a_library_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_library_that_is_gone_is_reported(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     task = ("--env", "toy", "--task", "fetch/0", "--planner", "random", "--library", tmp_path / "mine")
     assert run("run", *task, "--out", tmp_path / "first") == 0
@@ -129,7 +129,7 @@ def test_a_library_that_is_gone_is_told(tmp_path: Path) -> None:
         run("rerun", tmp_path / "first", "--out", tmp_path / "second")
 
 
-def test_an_option_that_the_environment_no_longer_has_is_told(tmp_path: Path) -> None:
+def test_an_option_that_the_environment_no_longer_has_is_reported(tmp_path: Path) -> None:
     _, first = play_shifting(tmp_path)
     file = first / "run.json"
     recorded = json.loads(file.read_text())
@@ -198,7 +198,7 @@ def test_a_building_run_learns_the_same_again(tmp_path: Path, capsys: CAPTURED) 
     assert "What was learned from them is different." in capsys.readouterr().out
 
 
-def test_a_run_that_is_still_played_is_told_so_by_rerun_and_report(tmp_path: Path, capsys: CAPTURED) -> None:
+def test_rerun_and_report_say_that_a_run_is_still_played(tmp_path: Path, capsys: CAPTURED) -> None:
     assert run("replay", "--env", "toy", "--types", "fetch", "--out", tmp_path / "first") == 0
     assert run("report", tmp_path / "first") == 0
     assert "still being played" not in capsys.readouterr().err

@@ -146,7 +146,7 @@ def test_the_cost_is_what_the_events_say(page: Page, run: Run) -> None:
     assert f">{sum(usage['completion'] for usage in usages):,}<" in page.source
 
 
-def test_what_was_asked_is_told(page: Page, run: Run) -> None:
+def test_what_was_asked_is_reported(page: Page, run: Run) -> None:
     settings = dict(zip(page.all("dt"), page.all("dd"), strict=True))
     assert (settings["planner"], settings["env"], settings["actions"]) == ("automanual", "toy", "9")
     assert settings["selection.seeds"] == "0, 1, 2"

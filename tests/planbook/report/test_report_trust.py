@@ -47,7 +47,7 @@ def test_a_run_in_which_nothing_is_claimed_says_so(tmp_path: Path) -> None:
     assert "Nothing was claimed of any whole task" in section
 
 
-def test_what_a_run_is_made_of_is_told_part_by_part(tmp_path: Path) -> None:
+def test_what_a_run_is_made_of_is_reported_part_by_part(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda path: many_endings(path, [Outcome.DIRECT_SUCCESS]))
     file = json.loads((folder / CONFIG_FILE).read_text())
     file |= {"made_of": {"data": {"games": "abc"}, "prompts": {"a.j2": "d", "b.j2": "e"}}, "rerun_of": "another"}
@@ -62,7 +62,7 @@ def test_what_a_run_is_made_of_is_told_part_by_part(tmp_path: Path) -> None:
     assert '{"' not in section
 
 
-def test_what_was_another_when_a_run_was_gone_on_with_is_told_with_the_moment(tmp_path: Path) -> None:
+def test_what_had_changed_when_a_run_was_resumed_is_reported_with_the_moment(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda path: many_endings(path, [Outcome.DIRECT_SUCCESS]))
     with closing(Run.open(folder, to_play=True)) as run:
         run.begin_invocation()

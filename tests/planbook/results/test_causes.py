@@ -20,7 +20,7 @@ def said(ending: Ending) -> str:
     return describe("outcome", ending.model_dump(mode="json"))
 
 
-def test_an_episode_that_nobody_can_judge_is_told_with_its_answer_and_not_counted() -> None:
+def test_an_episode_that_nobody_can_judge_is_reported_with_its_answer_and_not_counted() -> None:
     ending = ending_of(ANSWERED, DONE, 3, used_up=False)
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, NOT_JUDGED)
     assert said(ending) == "not judged here; answer: 42 (after 3 actions)"

@@ -80,7 +80,7 @@ def test_means_are_over_all_episodes_that_were_played_solved_or_not() -> None:
     assert list(measure_lines(summary.measures)) == ["Measured in x: reward 15 ± 7.1; over 2 episodes."]
 
 
-def test_several_types_are_told_apart_and_together() -> None:
+def test_several_types_have_figures_each_and_together() -> None:
     summary = summed({0: ended(reward=1.0), 1: ended(reward=4.0, steps=9.0), 2: ended()}, "xyz")
     assert list(summary.measures) == ["x", "y", "all"]
     assert overall(summary.measures, "reward") == Measure(mean=2.5, sd=2.1213, episodes=2)
@@ -110,7 +110,7 @@ def test_an_unlock_score_lies_between_the_least_and_the_mean(shares: list[float]
     assert 100 * min(shares) - 1e-9 <= unlock_score(shares) <= 100 * sum(shares) / len(shares) + 1e-9
 
 
-def test_all_that_can_be_reached_is_told_whatever_the_goals_are() -> None:
+def test_all_that_can_be_reached_is_reported_whatever_the_goals_are() -> None:
     endings = {0: ended(milestones=("b",)), 1: ended(milestones=("a", "b"))}
     summary = summed(endings, "xxxx", NAMES)
     assert summary.milestones == {"x": {"b": (2, 4), "a": (1, 4), "c": (0, 4)}}

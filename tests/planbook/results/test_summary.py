@@ -40,7 +40,7 @@ def columns_of(summary: Summary) -> dict[str, list[str]]:
     return {name: [row[place] for row in table.rows] for place, name in enumerate(table.columns, 1)}
 
 
-def test_what_broke_or_was_not_run_is_told_apart_in_the_table_and_in_words() -> None:
+def test_what_broke_or_was_not_run_is_distinguished_in_the_table_and_in_words() -> None:
     entries = [entry(0), entry(1), entry(2, "b"), entry(3, "b")]
     summary = summarise(results(entries, {0: SOLVED, 1: FAILED, 2: BROKEN}), 1.0, "run")
     assert summary.unplayed_by_type == {"b": (1, 1)}
@@ -61,7 +61,7 @@ def test_where_everything_was_played_the_table_has_no_columns_for_what_was_not()
     assert not any("Broken" in line for line in failure_lines(summary))
 
 
-def test_of_a_run_in_which_nothing_was_played_that_is_told() -> None:
+def test_a_run_in_which_nothing_was_played_says_so() -> None:
     lines = list(failure_lines(summarise(results([entry(0)], {0: BROKEN}), 1.0, "run")))
     assert any(line.endswith("1 of 1; none was played to its end.") for line in lines)
 

@@ -105,7 +105,7 @@ def test_a_journal_sees_its_own_episode_only(place: Place) -> None:
     store.close()
 
 
-def test_a_file_that_is_no_store_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_store_is_reported(tmp_path: Path) -> None:
     (tmp_path / "run.db").write_bytes(b"this is no database at all" * 100)
     with pytest.raises(BadRun, match="cannot be used as a run's store"):
         Store(tmp_path / "run.db")

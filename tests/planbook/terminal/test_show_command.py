@@ -58,7 +58,7 @@ def test_steps_stand_below_the_code_as_they_happened_with_their_lines(asking: Pa
     assert "AssertionError: not there" in printed
 
 
-def test_what_was_known_is_told_with_its_helpers_whole(tmp_path: Path) -> None:
+def test_the_procedure_is_shown_with_its_helpers(tmp_path: Path) -> None:
     in_a_process("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run")
     printed = show(tmp_path / "run", "fetch_two/0")
     assert "  procedure: fetch_two.py: Put two things on the table." in printed
@@ -73,7 +73,7 @@ def test_nothing_that_was_said_steers_the_terminal(asking: Path) -> None:
     assert "\\x1b[31m red" in show(asking, 1, "--prompts") + show(asking, 2, "--prompts")
 
 
-def test_prompts_are_told_when_asked_for_and_repeated_ones_by_their_length(asking: Path) -> None:
+def test_prompts_are_reported_when_asked_for_and_repeated_ones_by_their_length(asking: Path) -> None:
     short, whole = show(asking, 0), show(asking, 0, "--prompts")
     assert "planner was asked automanual/task.j2" in short
     assert "reply: " not in short
@@ -89,7 +89,7 @@ def test_an_episode_is_named_by_its_task_or_by_how_it_ended(asking: Path, tmp_pa
     )
 
 
-def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_shown_is_reported(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda each: many_endings(each, [Outcome.DIRECT_SUCCESS, Outcome.NOT_RUN]))
     for which, message in [
         ("9", "has no episode '9'; give a number from 0 to 1"),
@@ -142,7 +142,7 @@ def test_branches_that_were_left_are_marked_and_their_steps_too(tmp_path: Path) 
     assert "undone" in printed
 
 
-def test_the_nodes_of_a_graph_are_told_with_their_answers(tmp_path: Path) -> None:
+def test_the_nodes_of_a_graph_are_reported_with_their_answers(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda each: played(each, "graphing", graph))
     printed = show(folder, 0)
     assert re.search(r"^ *node observe$\n +answer: Box 0 is closed", printed, re.MULTILINE)
