@@ -17,15 +17,8 @@ import pytest
 import planbook.planner.models
 from tests.pages import ROOT
 
-SURFACES = (
-    "planbook",
-    "planbook.sandbox",
-    "planbook.envs",
-    "planbook.planner",
-    "planbook.planner.models",
-    "planbook.rules",
-    "planbook.manuals",
-)
+INNER = "sandbox envs planner planner.models rules manuals".split()
+SURFACES = ("planbook", *(f"planbook.{name}" for name in INNER))
 FOLDERS = ("sandbox", "envs", "planner", "rules", "manuals", "planbook/api.py")
 PROTOCOLS = {
     "Journal": ("get", "put"),

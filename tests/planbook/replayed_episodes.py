@@ -26,12 +26,7 @@ Event = tuple[str, EventKind, int, Body]
 LONG = ("agentkit-crafter", "chain-of-thought-graph-crafter")
 """Seconds of playing, hundreds of events."""
 LIKE_ANOTHER = (
-    "adapt-alfworld",
-    "adapt-shopping",
-    "adapt-textcraft",
-    "deps-minecraft",
-    "react-textcraft",
-    "zero-shot-minecraft",
+    "adapt-alfworld adapt-shopping adapt-textcraft deps-minecraft react-textcraft zero-shot-minecraft".split()
 )
 """The same method in the same environment as another recording, in which more happens."""
 USUAL = [name for name in EPISODES if name not in (*LONG, *LIKE_ANOTHER)]

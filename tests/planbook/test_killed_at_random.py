@@ -116,18 +116,10 @@ def test_a_run_whose_database_is_hit_too_survives(
     """A server of PostgreSQL that has lost a backend drops every connection, and recovers."""
     assert postgres.process is not None
     monkeypatch.setenv("PGPASSWORD", postgres.password)
-    survive(
-        tmp_path,
-        executor,
-        number_of_kills(6),
-        model,
-        undisturbed,
-        "--store",
-        f"{postgres.url}?{DURABLE}",
-        more=[postgres.process.pid],
-        more_kinds=frozenset({"backend"}),
-        waits=frozenset({"backend"}),
-    )
+    backends = frozenset({"backend"})
+    store = ("--store", f"{postgres.url}?{DURABLE}")
+    more: dict[str, Any] = {"more": [postgres.process.pid], "more_kinds": backends, "waits": backends}
+    survive(tmp_path, executor, number_of_kills(6), model, undisturbed, *store, **more)
 
 
 @pytest.fixture(scope="module")
@@ -144,16 +136,9 @@ def cluster(model: Server) -> Iterator[str]:
 
 @pytest.mark.deep
 def test_a_run_on_a_ray_cluster_survives(tmp_path: Path, model: Server, undisturbed: Undisturbed, cluster: str) -> None:
-    survive(
-        tmp_path,
-        "ray",
-        number_of_kills(12),
-        model,
-        undisturbed,
-        env={"RAY_ADDRESS": cluster},
-        more=[os.getpid()],
-        more_kinds=frozenset({"actor", "zygote", SANDBOXED}),
-    )
+    kinds, env = frozenset({"actor", "zygote", SANDBOXED}), {"RAY_ADDRESS": cluster}
+    more: dict[str, Any] = {"env": env, "more": [os.getpid()], "more_kinds": kinds}
+    survive(tmp_path, "ray", number_of_kills(12), model, undisturbed, **more)
 
 
 @pytest.mark.deep

@@ -25,14 +25,9 @@ def test_one_method_is_told_with_its_options_and_demonstrations() -> None:
     found = result(finished)["planners"]["react"]
     assert (found["summary"], found["roles"]) == (METHODS["react"].summary, ["executor"])
     assert list(found["options"]) == ["iterations", "actions_per_reply", "subtask_actions", "demonstrations", "d_max"]
-    assert (found["options"]["d_max"]["values"], found["options"]["d_max"]["default"]) == (
-        "number from 1 to 20, or null",
-        None,
-    )
-    assert (found["options"]["demonstrations"]["values"], found["options"]["demonstrations"]["default"]) == (
-        "task, hybrid, atomic",
-        "hybrid",
-    )
+    d_max, demonstrations = (found["options"][name] for name in ("d_max", "demonstrations"))
+    assert (d_max["values"], d_max["default"]) == ("number from 1 to 20, or null", None)
+    assert (demonstrations["values"], demonstrations["default"]) == ("task, hybrid, atomic", "hybrid")
     shown = found["demonstrations_by_world"]
     whole = ["atomic", "common", "task", "stepwise", "stepwise_common", "stepwise_task"]
     assert (shown["alfworld"], shown["minecraft"], shown["miniwob"]) == (whole, ["atomic"], [])

@@ -76,13 +76,10 @@ def test_the_rows_say_what_the_meter_counted(seed: int) -> None:
     dice = random.Random(seed)
     meter, rows = Meter(price=cents), []
     for _ in range(50):
-        row = (
-            acted(0.0, dice.random() < 0.8)
-            if dice.random() < 0.5
-            else asked(
-                0.0, prompt=dice.randrange(99), replayed=dice.random() < 0.3, model=dice.choice(["paid", "free"])
-            )
-        )
+        row = acted(0.0, dice.random() < 0.8)
+        if dice.random() < 0.5:
+            model = dice.choice(["paid", "free"])
+            row = asked(0.0, prompt=dice.randrange(99), replayed=dice.random() < 0.3, model=model)
         rows.append(row)
         meter.count(row.kind, row.body)  # type: ignore[arg-type]
     counted = meter.spent.model_copy(update={"seconds": 0.0})

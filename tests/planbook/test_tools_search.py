@@ -72,9 +72,8 @@ def test_a_plan_finds_tools_that_its_prompt_did_not_list(many: str, tmp_path: Pa
         '    return f"### Understanding\\nMany.\\n### Code\\n```python\\n{PLAN}```"\n'
     )
     given = ("--env", many, "-o", f"tasks={tmp_path}/tasks.yaml", "-o", "listed_tokens=300", "--planner", "automanual")
-    played = here(
-        "run", *given, "--model", f"scripted:{tmp_path}/script.py:answer", "--out", tmp_path / "run", "--json"
-    )
+    model = ("--model", f"scripted:{tmp_path}/script.py:answer")
+    played = here("run", *given, *model, "--out", tmp_path / "run", "--json")
     assert (played.returncode, played.result["solved"]) == (0, 1), played.printed
     asked = prompt(asks(tmp_path / "run")[0])
     assert "agent.weigh_blue_boat(" in asked

@@ -117,12 +117,8 @@ def test_the_commands_of_a_skill_for_an_environment_in_a_file_work_beside_its_fi
     tasks = [{**task, "id": id, "judge": {"assert": "len(agent.numbers()) == 1"}} for id in ("tidy/1", "tidy/2")]
     (tmp_path / "tasks.json").write_text(json.dumps({"tasks": tasks}))
     env = ("--env", f"module:{tmp_path}/notes.py:Notes", "-o", f"tasks={tmp_path}/tasks.json")
-    assert (
-        here(
-            "build", *env, "--model", f"scripted:{ROOT}/tests/tools_script.py:answer", "--out", tmp_path / "run"
-        ).returncode
-        == 0
-    )
+    model = f"scripted:{ROOT}/tests/tools_script.py:answer"
+    assert here("build", *env, "--model", model, "--out", tmp_path / "run").returncode == 0
     assert here("skills", "export", tmp_path / "run").returncode == 0
     (skill,) = (tmp_path / "run" / "skills").iterdir()
     files = [path for path in skill.rglob("*") if path.is_file()]
