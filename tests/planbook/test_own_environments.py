@@ -41,14 +41,8 @@ def test_a_model_is_not_told_of_faults_of_the_environment(tmp_path: Path) -> Non
     (tmp_path / "model.py").write_text(
         "def answer(messages, sampling):\n    return '```python\\nagent.push(\"north\")\\n```'\n"
     )
-    given = (
-        "--env",
-        OWN / "broken.py",
-        "--types",
-        "returns a number",
-        "--model",
-        f"scripted:{tmp_path}/model.py:answer",
-    )
+    broken = ("--env", OWN / "broken.py", "--types", "returns a number")
+    given = (*broken, "--model", f"scripted:{tmp_path}/model.py:answer")
     played = here("run", "--planner", "automanual", *given, "--out", tmp_path / "run", "--json")
     assert (played.returncode, played.result["failures"]) == (errors.BROKEN, {"broken": 1})
     assert len(asks(tmp_path / "run")) == 1

@@ -139,8 +139,7 @@ def test_what_else_the_process_closes_lets_no_episode_go(place: Place) -> None:
     store.close()
 
 
-def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further(place: Place) -> None:
-    store = Store(place)
+def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further(store: Store) -> None:
 
     def take(episode: int, worker: str, events: int) -> int:
         losses = store.leases.losses(episode, lambda: events)
@@ -154,4 +153,3 @@ def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further
     assert take(0, "a/1", 6) == 0, "a worker that gives a lease back is not lost"
     store.leases.open()
     assert store.leases.workers() == []
-    store.close()
