@@ -23,6 +23,12 @@ def scripted(name: str = "answer") -> str:
     return f"scripted:{SCRIPT}:{name}"
 
 
+def saying(folder: Path, reply: str) -> str:
+    """Write a scripted model that always gives the same reply into a folder, and return how it is named."""
+    (folder / "model.py").write_text(f"def answer(messages, sampling):\n    return {reply!r}\n")
+    return f"scripted:{folder / 'model.py'}:answer"
+
+
 BUILD = ("build", "--env", "toy", "--model", scripted())
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.command import planbook
+from tests.flows import saying
 from tests.shelf import write_shelf
 
 PLAN = "print(agent.look())\nprint(agent.look())\nprint(agent.look())\n"
@@ -109,10 +110,8 @@ def test_names_must_stay_apart_over_the_whole_episode(recorded: Path) -> None:
 
 def test_the_recorded_replies_carry_a_models_episode_to_its_verdict(recorded: Path) -> None:
     write_shelf(recorded, looks=2)
-    (recorded / "says.py").write_text(
-        "def answer(messages, sampling):\n    return '```python\\nprint(agent.look())\\nprint(agent.look())\\n```'\n"
-    )
-    asked = ("--env", "shelf.py", "--task", "look/0", "--planner", "react", "--model", "scripted:says.py:answer")
+    model = saying(recorded, "```python\nprint(agent.look())\nprint(agent.look())\n```")
+    asked = ("--env", "shelf.py", "--task", "look/0", "--planner", "react", "--model", model)
     done = planbook("run", *asked, "--out", "asked", cwd=recorded)
     assert done.returncode == 0, done.stderr
     write_shelf(recorded, "cup_1", looks=3)

@@ -6,7 +6,7 @@ import pytest
 
 from planbook import errors
 from tests.command import ROOT
-from tests.flows import asks, here
+from tests.flows import asks, here, saying
 
 OWN = ROOT / "tests" / "own_environments"
 
@@ -38,11 +38,8 @@ def test_faults_of_an_environment_are_broken_and_say_where(tmp_path: Path) -> No
 
 
 def test_a_model_is_not_told_of_faults_of_the_environment(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(
-        "def answer(messages, sampling):\n    return '```python\\nagent.push(\"north\")\\n```'\n"
-    )
-    broken = ("--env", OWN / "broken.py", "--types", "returns a number")
-    given = (*broken, "--model", f"scripted:{tmp_path}/model.py:answer")
+    model = saying(tmp_path, "```python\nagent.push('north')\n```")
+    given = ("--env", OWN / "broken.py", "--types", "returns a number", "--model", model)
     played = here("run", "--planner", "automanual", *given, "--out", tmp_path / "run", "--json")
     assert (played.returncode, played.result["failures"]) == (errors.BROKEN, {"broken": 1})
     assert len(asks(tmp_path / "run")) == 1

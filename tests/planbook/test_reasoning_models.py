@@ -1,11 +1,11 @@
 """Code that a model drafts while it thinks is never run, whichever way the thoughts come."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from planbook.runs import Run
-from tests.flows import asks, here
+from tests.flows import asks, events, here, saying
 
 DRAFT, PLAN = "agent.open('box_2')", "agent.open('box_1')"
 THOUGHT = f"Maybe:\n```python\n{DRAFT}\n```\nNo, that is wrong."
@@ -13,11 +13,8 @@ REPLY = f"### Plan\nOne step.\n### Code\n```python\n{PLAN}\n```"
 
 
 def opened(folder: Path) -> set[str]:
-    run = Run.open(folder)
-    try:
-        return {str(event.body["action"]["args"]) for event in run.store.events(kind="act")}  # type: ignore[index,call-overload]
-    finally:
-        run.close()
+    bodies: list[Any] = [event.body for event in events(folder, "act")]
+    return {str(body["action"]["args"]) for body in bodies}
 
 
 @pytest.mark.parametrize("stream", [(), ("--stream",)], ids=["whole", "streamed"])
@@ -27,11 +24,10 @@ def test_what_a_model_thinks_is_not_run(planner: str, stream: tuple[str, ...], o
     if stream and not opening:
         pytest.skip("without an opening tag nothing tells thoughts from a plan while they come")
     text = f"{opening}{THOUGHT}\n</think>\n{REPLY}"
-    (tmp_path / "model.py").write_text(f"def answer(messages, sampling):\n    return {text!r}\n")
+    model = ("--model", saying(tmp_path, text), "--out", tmp_path / "run")
     given = ("--planner", planner, "--env", "toy", "--split", "all:1", "--planner-option")
     option = "replans=1" if planner == "automanual" else "iterations=2"
-    played = here("run", *given, option, *stream, "--model", f"scripted:{tmp_path}/model.py:answer",
-                  "--out", tmp_path / "run")  # fmt: skip
+    played = here("run", *given, option, *stream, *model)
     assert played.returncode == 0, played.printed
     assert opened(tmp_path / "run") == {"['box_1']"}
     for ask in asks(tmp_path / "run"):
@@ -40,9 +36,8 @@ def test_what_a_model_thinks_is_not_run(planner: str, stream: tuple[str, ...], o
 
 
 def test_a_thought_without_an_end_is_no_plan(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(f"def answer(messages, sampling):\n    return {'<think>' + THOUGHT!r}\n")
-    played = here("run", "--planner", "automanual", "--env", "toy", "--split", "all:1", "--model",
-                  f"scripted:{tmp_path}/model.py:answer", "--out", tmp_path / "run", "--json")  # fmt: skip
+    given = ("--planner", "automanual", "--env", "toy", "--split", "all:1", "--json")
+    played = here("run", *given, "--model", saying(tmp_path, f"<think>{THOUGHT}"), "--out", tmp_path / "run")
     assert played.returncode == 0, played.printed
     assert played.result["failures"] == {"parse": 1}
     assert opened(tmp_path / "run") == set()

@@ -7,10 +7,10 @@ import pytest
 from planbook import errors
 from planbook.runs import Run
 from tests.command import ROOT
-from tests.flows import here
+from tests.flows import here, saying
 
 CELLAR = ("--env", ROOT / "tests" / "own_environments" / "cellar.py")
-MODEL = "def answer(messages, sampling):\n    return '```python\\nagent.get()\\n```'\n"
+GET = "```python\nagent.get()\n```"
 
 
 def tasks_of(folder: Path) -> list[str]:
@@ -41,8 +41,7 @@ def test_no_task_of_another_split_seed_or_type_is_played(
 
 
 def test_building_sees_no_test_task_and_testing_no_building_task(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(MODEL)
-    model = ("--model", f"scripted:{tmp_path}/model.py:answer")
+    model = ("--model", saying(tmp_path, GET))
     assert here("build", *CELLAR, "--split", "train", *model, "--out", tmp_path / "built").returncode == 0
     assert {task.partition("/")[0] for task in tasks_of(tmp_path / "built")} == {"train"}
     tested = here("test", *CELLAR, "--split", "test", *model, "--library", tmp_path / "built", "--out", tmp_path / "t")
@@ -54,9 +53,8 @@ def test_a_fixed_set_of_tasks_is_built_on_without_drawing_seeds(tmp_path: Path) 
     """The README's own environment, under the README's main command."""
     example = (ROOT / "README.md").read_text().split("# lights.py\n")[1].split("```")[0]
     (tmp_path / "lights.py").write_text(example)
-    (tmp_path / "model.py").write_text(MODEL)
-    built = here("build", "--env", tmp_path / "lights.py", "--model", f"scripted:{tmp_path}/model.py:answer",
-                 "--out", tmp_path / "run", "--json")  # fmt: skip
+    model = ("--model", saying(tmp_path, GET))
+    built = here("build", "--env", tmp_path / "lights.py", *model, "--out", tmp_path / "run", "--json")
     assert built.returncode == 0, built.printed
     assert tasks_of(tmp_path / "run") == ["lamp/1", "lamp/2", "lamp/3"]
 

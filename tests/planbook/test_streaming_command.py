@@ -9,7 +9,7 @@ import pytest
 
 from planbook.runs import Run
 from tests import stepwise_script
-from tests.flows import here
+from tests.flows import here, saying
 
 STEPWISE = f"scripted:{Path(stepwise_script.__file__)}:answer"
 COMMAND = ("run", "--planner", "automanual", "--env", "toy", "--seeds", "0-2", "--model", STEPWISE)
@@ -76,13 +76,12 @@ def test_a_streamed_run_can_be_exported_and_imported(streamed: Path, tmp_path: P
 
 
 def test_an_episode_killed_while_a_reply_came_starts_over_if_the_model_says_otherwise(tmp_path: Path) -> None:
-    folder, script = tmp_path / "run", tmp_path / "script.py"
-    script.write_text("def answer(messages, sampling):\n    return " + repr(f"```python\n{OPENING}\n```"))
+    folder = tmp_path / "run"
     command = ("run", "--planner", "automanual", "--env", "toy", "--task", "fetch/0", "--stream", "--json")
-    model = ("--model", f"scripted:{script}:answer", "--out", folder)
+    model = ("--model", saying(tmp_path, f"```python\n{OPENING}\n```"), "--out", folder)
     assert here(*command, *model).returncode == 0
     kill_after_first_action(folder)
-    script.write_text("def answer(messages, sampling):\n    return " + repr(f"```python\n{SOLVING}\n```"))
+    saying(tmp_path, f"```python\n{SOLVING}\n```")
     resumed = here(*command, *model)
     assert (resumed.returncode, resumed.result["solved"]) == (0, 1), resumed.printed
     assert resumed.result["model_calls"] == 2, "what the other reply cost counts"

@@ -14,7 +14,7 @@ from planbook.console import right_aligned
 from planbook.writing import write_whole
 from tests.browser import need_browser
 from tests.command import ROOT, planbook, result
-from tests.flows import BUILD, here
+from tests.flows import BUILD, here, saying
 from tests.shelf import write_shelf
 
 EXEC = "exec plan.py --env shelf.py --task look/0".split()
@@ -98,10 +98,8 @@ def test_one_task_has_a_line_and_no_table(tmp_path: Path) -> None:
 
 
 def test_the_reason_of_a_failure_is_reported_at_the_end_of_a_run(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    plan = "```python\nprint(0)\n1 / 0\n```"
-    script.write_text(f"REPLIES = {[plan] * 99}")
-    model = ("--planner", "automanual", "--model", f"scripted:{script}:REPLIES", "--out", tmp_path / "run")
+    failing = saying(tmp_path, "```python\nprint(0)\n1 / 0\n```")
+    model = ("--planner", "automanual", "--model", failing, "--out", tmp_path / "run")
     played = here("run", "--env", "toy", "--seeds", "0-1", "--types", "fetch", *model)
     assert "Not solved, by cause: raised 2." in played.printed
     assert "For example fetch/0 (0): line 2: ZeroDivisionError: division by zero" in played.printed
@@ -119,9 +117,8 @@ def test_an_error_in_a_function_names_the_lines_that_led_to_it(tmp_path: Path) -
 
 
 def test_a_limit_names_the_option_that_changes_it(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text("def answer(messages, sampling):\n    return '```python\\nwhile True:\\n    pass\\n```'\n")
-    model = ("--planner", "automanual", "--model", f"scripted:{script}:answer", "--out", tmp_path / "run")
+    endless = saying(tmp_path, "```python\nwhile True:\n    pass\n```")
+    model = ("--planner", "automanual", "--model", endless, "--out", tmp_path / "run")
     played = here("run", "--env", "toy", "--task", "fetch/0", "--limit", "wall_seconds=0.5", *model)
     assert (
         "For example fetch/0: wall: the cell ran for more than 0.5 s of wall clock; --limit wall_seconds=N"

@@ -11,10 +11,9 @@ from planbook.errors import BadArgument, BadRun
 from planbook.planner.errors import NotRecorded
 from planbook.runs import Run
 from tests.command import ROOT, planbook
-from tests.flows import command_of
+from tests.flows import command_of, saying
 from tests.planbook.inputs.commands import play_shifting, run
 
-ANSWER = "def answer(messages, sampling):\n    return {reply!r}\n"
 REPLY = "### Understanding\nBoxes.\n### Plan\n1. Look.\n### Code\n```python\nagent.open('box_1')\n```"
 CAPTURED = pytest.CaptureFixture[str]
 
@@ -85,12 +84,10 @@ def test_another_way_to_the_same_outcome_is_distinguished(
 
 
 def test_a_model_that_is_free_to_differ_is_no_error(tmp_path: Path, capsys: CAPTURED) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(ANSWER.format(reply=REPLY))
-    model = f"scripted:{script}:answer"
+    model = saying(tmp_path, REPLY)
     task = ("--env", "toy", "--task", "fetch/0", "--planner", "react", "--planner-option", "iterations=1")
     assert run("run", *task, "--model", model, "--out", tmp_path / "first") == 0
-    script.write_text(ANSWER.format(reply=REPLY.replace("box_1", "box_2")))
+    saying(tmp_path, REPLY.replace("box_1", "box_2"))
     capsys.readouterr()
     assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
     printed = capsys.readouterr().out
@@ -101,8 +98,7 @@ def test_a_model_that_is_free_to_differ_is_no_error(tmp_path: Path, capsys: CAPT
 
 
 def test_a_run_that_goes_another_way_finds_no_recorded_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "script.py").write_text(ANSWER.format(reply=REPLY))
-    model = f"scripted:{tmp_path / 'script.py'}:answer"
+    model = saying(tmp_path, REPLY)
     options = ("--planner", "react", "--planner-option", "iterations=1", "--env", "toy")
     assert run("run", *options, "--task", "fetch/0", "--model", model, "--out", tmp_path / "first") == 0
     other = ("run", *options, "--task", "fetch/1", "--out", tmp_path / "other")
