@@ -17,12 +17,13 @@ def opened(folder: Path) -> set[str]:
     return {str(body["action"]["args"]) for body in bodies}
 
 
-@pytest.mark.parametrize("stream", [(), ("--stream",)], ids=["whole", "streamed"])
+WAYS = [("<think>", ()), ("<think>", ("--stream",)), ("\n<think>\n", ()), ("", ())]
+"""Without an opening tag nothing tells thoughts from a plan while they come, so that is not streamed."""
+
+
+@pytest.mark.parametrize(("opening", "stream"), WAYS, ids=["tag", "streamed", "lines", "no tag"])
 @pytest.mark.parametrize("planner", ["automanual", "react"])
-@pytest.mark.parametrize("opening", ["<think>", "\n<think>\n", ""])
 def test_what_a_model_thinks_is_not_run(planner: str, stream: tuple[str, ...], opening: str, tmp_path: Path) -> None:
-    if stream and not opening:
-        pytest.skip("without an opening tag nothing tells thoughts from a plan while they come")
     text = f"{opening}{THOUGHT}\n</think>\n{REPLY}"
     model = ("--model", saying(tmp_path, text), "--out", tmp_path / "run")
     given = ("--planner", planner, "--env", "toy", "--split", "all:1", "--planner-option")
