@@ -50,7 +50,6 @@ def claim_of(summary: Summary) -> tuple[str, str]:
     [
         ("react", "boastful", ("solved", WHOLE)),
         ("react", "modest", ("not solved", WHOLE)),
-        ("try-again", "boastful", ("solved", WHOLE)),
         ("adapt", "boastful", ("solved", WHOLE)),
         ("plan-act", "content", ("solved", HELD)),
         ("devils-advocate", "content_later", ("solved", HELD)),
@@ -71,9 +70,7 @@ def test_methods_that_judge_whole_tasks_claim_what_they_say(
     [
         ("zero-shot", "mines", ("solved", GOALS)),
         ("zero-shot", "crafts", ("not solved", GOALS)),
-        ("chain-of-thought", "mines", ("solved", GOALS)),
         ("deps", "mines", ("solved", GOALS)),
-        ("dep", "crafts", ("not solved", GOALS)),
         ("inner-monologue", "mines_and_is_done", ("solved", WORD)),
         ("inner-monologue", "mines", ("nothing", "")),
     ],
