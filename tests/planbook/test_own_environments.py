@@ -6,7 +6,7 @@ import pytest
 
 from planbook import errors
 from tests.command import ROOT
-from tests.flows import asks, here, saying
+from tests.flows import asks, events, here, saying, scripted
 
 OWN = ROOT / "tests" / "own_environments"
 
@@ -102,3 +102,48 @@ def test_plans_import_the_packages_that_an_environment_offers(tmp_path: Path) ->
     assert "total 6" in here("show", tmp_path / "run", 0).printed
     (tmp_path / "bare.py").write_text(SOUND)
     assert "there is no module `numpy`" in here("check", plan, "--env", tmp_path / "bare.py").printed
+
+
+def test_wrong_answers_in_an_environment_of_ones_own_are_false_claims(tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text("agent.answer(2)\n")
+    run = tmp_path / "run"
+    played = here("exec", tmp_path / "two.py", "--env", OWN / "quiz.py", "--out", run, "--json")
+    assert played.returncode == 0, played.printed
+    claims = played.result["claims"]
+    assert (claims["claimed_and_solved"], claims["claimed_and_not"]) == (1, 2)
+    printed = here("exec", tmp_path / "two.py", "--env", OWN / "quiz.py", "--out", tmp_path / "again")
+    assert "False claims: sum/2 (claimed solved), sum/3 (claimed solved)" in printed.printed
+    assert here("report", run, "--out", tmp_path / "report.html").returncode == 0
+    assert "Nothing was claimed of any whole task" not in (tmp_path / "report.html").read_text()
+
+
+BREAKS = """
+from planbook.envs.toy import Toy
+
+
+class Fragile(Toy):
+    resets = 0
+
+    def begin(self, task):
+        Fragile.resets += 1
+        self.dead = getattr(self, "dead", False) or Fragile.resets in {dies}
+        if self.dead:
+            raise OSError("the world is gone")
+        return super().begin(task)
+"""
+
+
+@pytest.mark.parametrize(("dies", "procedures"), [((2,), 1), ((2, 3, 4), 0)])
+def test_an_environment_that_dies_while_a_procedure_is_verified_is_made_anew(
+    tmp_path: Path, dies: tuple[int, ...], procedures: int
+) -> None:
+    """Reset 1 is the first episode; the others verify it, and are repeated twice at most in a new environment."""
+    (tmp_path / "fragile.py").write_text(BREAKS.replace("{dies}", str(dies)))
+    command = ("build", "--env", f"{tmp_path / 'fragile.py'}:Fragile", "--model", scripted(), "--types", "fetch")
+    finished = here(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")
+    assert finished.returncode == 0, finished.printed
+    assert finished.result["solved"] == 3
+    first = [e for e in events(tmp_path / "run", "outcome", "learn/0") if "/verification/0/" in e.scope]
+    assert [e.body["outcome"] for e in first].count("broken") == len(dies)
+    asked = asks(tmp_path / "run", "planner", "generalise_again")
+    assert len(asked) == (0 if procedures else 1), "a world that broke once is not the procedure's fault"

@@ -311,38 +311,6 @@ def test_above_so_many_rules_the_consolidator_is_asked_and_bounded(tmp_path: Pat
     assert "rule_3" not in [rule["id"] for rule in here("rules", folder, "--json").result["rules"]]
 
 
-BREAKS = """
-from planbook.envs.toy import Toy
-
-
-class Fragile(Toy):
-    resets = 0
-
-    def begin(self, task):
-        Fragile.resets += 1
-        self.dead = getattr(self, "dead", False) or Fragile.resets in {dies}
-        if self.dead:
-            raise OSError("the world is gone")
-        return super().begin(task)
-"""
-
-
-@pytest.mark.parametrize(("dies", "procedures"), [((2,), 1), ((2, 3, 4), 0)])
-def test_an_environment_that_dies_while_a_procedure_is_verified_is_made_anew(
-    tmp_path: Path, dies: tuple[int, ...], procedures: int
-) -> None:
-    """Reset 1 is the first episode; the others verify it, and are repeated twice at most in a new environment."""
-    (tmp_path / "fragile.py").write_text(BREAKS.replace("{dies}", str(dies)))
-    command = ("build", "--env", f"{tmp_path / 'fragile.py'}:Fragile", "--model", scripted(), "--types", "fetch")
-    finished = here(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")
-    assert finished.returncode == 0, finished.printed
-    assert finished.result["solved"] == 3
-    first = [e for e in events(tmp_path / "run", "outcome", "learn/0") if "/verification/0/" in e.scope]
-    assert [e.body["outcome"] for e in first].count("broken") == len(dies)
-    asked = asks(tmp_path / "run", "planner", "generalise_again")
-    assert len(asked) == (0 if procedures else 1), "a world that broke once is not the procedure's fault"
-
-
 def test_offline_building_side_by_side_begins_once(tmp_path: Path) -> None:
     built = here(*BUILD, "--without", "online", "--jobs", "4", "--no-procedures", "--json", "--out", tmp_path / "run")
     assert built.returncode == 0, built.printed

@@ -156,3 +156,17 @@ def test_the_page_forbids_what_it_does_not_need(still: Watcher) -> None:
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["cache-control"] == "no-store"
     assert "HttpOnly; SameSite=Strict" in headers["set-cookie"]
+
+
+def test_building_tasks_that_were_left_out_are_skipped_and_counted_nowhere(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    built = here(*BUILD, "--types", "fetch", "--tasks-per-type", "4", "--solved-after", "1", "--out", run, "--json")
+    assert built.returncode == 0, built.printed
+    assert built.result["left_out"] > 0
+    assert here("report", run, "--out", tmp_path / "report.html").returncode == 0
+    page = (tmp_path / "report.html").read_text()
+    assert page.count(">skipped</span>") == built.result["left_out"]
+    assert ">begun</span>" not in page
+    with closing(Following(run)) as following:
+        following.catch_up()
+        assert (following.entries, following.ended, following.under_way()) == (*(built.result["tasks"],) * 2, [])
