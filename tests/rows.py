@@ -40,10 +40,16 @@ def ask(
 ) -> Body:
     """A question to a model and its reply."""
     usage = Usage(prompt=prompt, cached=cached, completion=completion)
-    reply = Reply(text="!", usage=usage, seconds=seconds, model=served)
-    asked = {"role": role, "model": model, "template": template, "sampling": {"temperature": 0.0}}
-    messages = [{"role": "user", "content": "?"}]
-    return {**asked, "messages": messages, "left_out": 0, "cut_characters": 0, "reply": reply.model_dump(mode="json")}
+    return {
+        "role": role,
+        "model": model,
+        "template": template,
+        "sampling": {"temperature": 0.0},
+        "messages": [{"role": "user", "content": "?"}],
+        "left_out": 0,
+        "cut_characters": 0,
+        "reply": Reply(text="!", usage=usage, seconds=seconds, model=served).model_dump(mode="json"),
+    }
 
 
 def written(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", **asked: Any) -> Path:
