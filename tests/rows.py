@@ -1,14 +1,10 @@
-"""Rows of a store as a run writes them, made by hand; and commands that read them."""
+"""Rows of a store as a run writes them, made by hand."""
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
-
-from planbook.cli import planbook as command
 from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
@@ -66,14 +62,6 @@ def written(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", 
                 ending = Ending(outcome=outcome, cause=cause, verdict=Verdict(outcome.solved, 1.0 * outcome.solved))
                 run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
     return folder
-
-
-def run_command(*arguments: object) -> tuple[int, Any, str]:
-    """In this process: the exit code, the object that ends standard output, and what was told."""
-    done = CliRunner().invoke(command, [*map(str, arguments), "--json"], standalone_mode=False)
-    if done.exception is not None:
-        raise done.exception
-    return done.return_value, json.loads(done.stdout.splitlines()[-1]), done.output
 
 
 def results(entries: Sequence[Entry], endings: Mapping[int, Ending]) -> list[Result]:
