@@ -52,10 +52,10 @@ def onlooker() -> Iterator[Onlooker]:
     found = Onlooker()
     found.driver.get_log("browser")  # type: ignore[no-untyped-call]
     yield found
-    told = found.driver.get_log("browser")  # type: ignore[no-untyped-call]
+    messages = found.driver.get_log("browser")  # type: ignore[no-untyped-call]
     found.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     found.driver.get("about:blank")
-    assert told == [], told
+    assert messages == [], messages
 
 
 def test_steps_appear_as_they_happen_and_the_run_is_steered(onlooker: Onlooker, tmp_path: Path) -> None:
@@ -67,14 +67,12 @@ def test_steps_appear_as_they_happen_and_the_run_is_steered(onlooker: Onlooker, 
         onlooker.wait("return document.querySelector('.episode.under-way')")
         onlooker.wait("return document.querySelector('#state a')")
         onlooker.ask("document.querySelector('#state a').click()")
-        onlooker.wait(STEPS)
-        asked = "document.querySelector('.episode[open] .asked')"
+        asked = "document.querySelector('.episode[open] .inside .asked')"
         onlooker.wait(f"return {asked}")
         onlooker.ask(f"{asked}.open = true; {asked}.mark = 'the same'")
+        onlooker.wait(STEPS)
+        assert onlooker.ask(f"return [{asked}.mark, {asked}.open]") == ["the same", True], "it is not drawn anew"
         onlooker.wait("return document.querySelector('.episode[open] .outcome').textContent !== 'begun'")
-        assert onlooker.ask(f"return [{asked}.mark, {asked}.open]") == ["the same", True], (
-            "what stays is not drawn anew"
-        )
         onlooker.press("pause")
         onlooker.wait_until("paused")
         time.sleep(SLOWLY + 0.2)  # what was under way is answered
