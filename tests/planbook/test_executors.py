@@ -16,6 +16,8 @@ from tests.executing import TASKS, alive, children, command, episodes_of, kill, 
 from tests.flows import Finished, asks, events, here, history, scripted, table
 
 PROCESSES = ("--executor", "processes")
+SLOW = {"pause": 0.3}
+"""So that every worker has begun before all is over."""
 
 
 def play(folder: Path, *more: object, **options: object) -> Finished:
@@ -23,7 +25,7 @@ def play(folder: Path, *more: object, **options: object) -> Finished:
 
 
 def test_worker_processes_come_to_the_same_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    finished = play(tmp_path, pause=0.4)
+    finished = play(tmp_path, **SLOW)
     assert finished.returncode == 0, finished.printed
     assert episodes_of(tmp_path) == undisturbed
     assert os.getpid() not in processes(tmp_path)
@@ -87,12 +89,8 @@ def test_an_episode_that_gets_further_with_each_process_is_not_given_up(
     assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 5
 
 
-SLOW = {"pause": 0.3}
-"""So that every worker has begun before all is over."""
-
-
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    driver = start(command(tmp_path, *PROCESSES, *TASKS, pause=0.4))
+    driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     kill(min(processes(tmp_path)))
     printed, _ = driver.communicate(timeout=100)
