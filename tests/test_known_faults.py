@@ -19,15 +19,7 @@ import pytest
 from planbook.config import Config
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.planner import (
-    METHODS,
-    Episode,
-    EpisodeSettings,
-    FeedbackKind,
-    MemoryJournal,
-    NoMemory,
-    play,
-)
+from planbook.planner import METHODS, Episode, EpisodeSettings, FeedbackKind, MemoryJournal, NoMemory, play
 from planbook.planner.models import ScriptedModel
 from planbook.planner.roles import Roles
 from planbook.planner.strategies.automanual import AutoManualOptions

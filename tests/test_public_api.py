@@ -20,12 +20,7 @@ from tests.pages import ROOT
 INNER = "sandbox envs planner planner.models rules manuals".split()
 SURFACES = ("planbook", *(f"planbook.{name}" for name in INNER))
 FOLDERS = ("sandbox", "envs", "planner", "rules", "manuals", "planbook/api.py")
-PROTOCOLS = {
-    "Journal": ("get", "put"),
-    "Memory": ("recall",),
-    "Model": ("complete",),
-    "Strategy": ("__call__",),
-}
+PROTOCOLS = {"Journal": ("get", "put"), "Memory": ("recall",), "Model": ("complete",), "Strategy": ("__call__",)}
 
 
 def public(surface: str, name: str) -> Any:

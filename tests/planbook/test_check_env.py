@@ -122,11 +122,7 @@ MISTAKES = {
         "random.sample(range(9_999), 3)",
         "tasks() returns different tasks when it is called again",
     ),
-    "non-determinism": (
-        "random.Random(task.seed)",
-        "random.Random()",
-        "doors.py:26: open(",
-    ),
+    "non-determinism": ("random.Random(task.seed)", "random.Random()", "doors.py:26: open("),
     "state that outlives an episode": (
         "self.opened, self.out, self.dice = [], False, random.Random(task.seed)",
         "self.opened, self.out, self.dice = [], False, vars(self).setdefault('dice', random.Random(task.seed))",

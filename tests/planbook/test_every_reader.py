@@ -155,9 +155,7 @@ REFUSED: Mapping[str, Mapping[str, Refused]] = {
         "replay": Refused("replay the run they come from"),
         "rerun": Refused("repeat the run that it was exported from"),
     },
-    "a_run_built_from_another": {
-        "replay": Refused("replay the run they come from"),
-    },
+    "a_run_built_from_another": {"replay": Refused("replay the run they come from")},
     "a_graph_run": {
         name: Refused("`planbook graph run --out` continues them")
         for name in READERS

@@ -136,8 +136,7 @@ DEEP = [("play", "", 1), ("play", "", 2), ("play", "", 5), ("build", "", 1), ("b
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "every"),
-    [("play", "", 13), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)],
+    ("name", "kind", "every"), [("play", "", 13), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)]
 )
 def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(
     tmp_path: Path, undisturbed: dict[str, Path], name: str, kind: str, every: int

@@ -40,10 +40,7 @@ def played(folder: Path, config: Config, endings: list[Ending], revisions: int =
                 book.plan(number, 1)
             book.put(entry.path, "outcome", ending.model_dump(mode="json"))
         summary = summarise(
-            list(read_run(run).episodes.values()),
-            1.0,
-            str(folder),
-            known=config.environment.all_milestones,
+            list(read_run(run).episodes.values()), 1.0, str(folder), known=config.environment.all_milestones
         )
     return config, summary
 

@@ -7,17 +7,7 @@ from typing import Any
 import pytest
 
 from planbook.knowledge import KnowledgeState
-from planbook.rules import (
-    Batch,
-    Citation,
-    History,
-    Knowledge,
-    Rule,
-    RuleBook,
-    RuleChange,
-    UpdateRule,
-    count,
-)
+from planbook.rules import Batch, Citation, History, Knowledge, Rule, RuleBook, RuleChange, UpdateRule, count
 from planbook.rules.edits import Touched
 from planbook.rules.obedience import Obedience
 from tests.flows import BUILD, asks, events, here, prompt, scripted

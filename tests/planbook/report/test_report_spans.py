@@ -126,8 +126,7 @@ def test_nothing_that_was_said_runs_or_hides(name: str, request: pytest.FixtureR
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [("search", "plans revised 1.00 times"), ("search", "remedies tried 3, kept 0"), ("graph", "3")],
+    ("name", "words"), [("search", "plans revised 1.00 times"), ("search", "remedies tried 3, kept 0"), ("graph", "3")]
 )
 def test_the_figures_of_a_method_stand_above_the_episodes(name: str, words: str, searched: Page, passed: Page) -> None:
     page = searched if name == "search" else passed
