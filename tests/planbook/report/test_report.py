@@ -100,10 +100,12 @@ def test_every_cell_is_there_with_code_steps_and_feedback(page: Page, run: Run) 
 def test_every_prompt_and_reply_can_be_read_and_what_stood_before_is_not_repeated(page: Page, run: Run) -> None:
     asks = bodies(run, "ask")
     assert len(page.all("details", class_="asked")) == len(asks)
-    shown = set(page.all("pre"))
+    shown = {text.removeprefix("\n") for text in page.all("pre")}
     for ask in asks:
         assert harmless(ask["reply"]["text"]) in {text.removeprefix("\n") for text in shown}
-        assert {harmless(said["content"]) for said in ask["messages"]} <= {text.removeprefix("\n") for text in shown}
+        assert {harmless(message["content"]) for message in ask["messages"]} <= {
+            text.removeprefix("\n") for text in shown
+        }
     before = page.all("p", class_="before")
     repeated = sum(len(ask["messages"]) - 1 for ask in asks if ask["template"] == "automanual/feedback.j2")
     assert len(before) >= repeated > 0
@@ -147,12 +149,12 @@ def test_the_cost_is_what_the_events_say(page: Page, run: Run) -> None:
     assert f">{sum(usage['completion'] for usage in usages):,}<" in page.source
 
 
-def test_what_was_asked_is_told(page: Page, run: Run) -> None:
-    told = dict(zip(page.all("dt"), page.all("dd"), strict=True))
-    assert (told["planner"], told["env"], told["actions"]) == ("automanual", "toy", "9")
-    assert told["selection.seeds"] == "0, 1, 2"
-    assert told["limits.wall_seconds"] == "10.0"
-    assert told["versions.RestrictedPython"] == run.versions["RestrictedPython"]
+def test_what_was_asked_is_reported(page: Page, run: Run) -> None:
+    settings = dict(zip(page.all("dt"), page.all("dd"), strict=True))
+    assert (settings["planner"], settings["env"], settings["actions"]) == ("automanual", "toy", "9")
+    assert settings["selection.seeds"] == "0, 1, 2"
+    assert settings["limits.wall_seconds"] == "10.0"
+    assert settings["versions.RestrictedPython"] == run.versions["RestrictedPython"]
     assert "Unfinished: 2 of 6 episodes" in page.all("section", class_="first")[0]
 
 
@@ -192,7 +194,7 @@ def test_a_run_in_which_nothing_has_happened_yet_can_be_reported(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("which", "shown", "told"),
+    ("which", "shown", "note"),
     [
         (None, 260, ""),
         ("all", 260, ""),
@@ -201,14 +203,14 @@ def test_a_run_in_which_nothing_has_happened_yet_can_be_reported(tmp_path: Path)
     ],
 )
 def test_all_episodes_can_be_opened_unless_fewer_are_asked_for(
-    tmp_path: Path, which: str | None, shown: int, told: str
+    tmp_path: Path, which: str | None, shown: int, note: str
 ) -> None:
     folder = written(tmp_path / "run", lambda path: many_endings(path, [SOLVED] * 240 + [FAILED] * 20))
     report_runs([folder], None, which)
     page = Page(folder / "report.html")
     assert len(page.values("data-outcome")) == 260
     assert len(page.all("details", class_="episode")) == shown
-    assert (page.all("p", class_="note")[0] == told) is bool(told)
+    assert (page.all("p", class_="note")[0] == note) is bool(note)
 
 
 def test_a_page_that_would_be_too_large_says_what_it_lacks_and_how_to_get_it(
@@ -222,9 +224,9 @@ def test_a_page_that_would_be_too_large_says_what_it_lacks_and_how_to_get_it(
     opened = [has["data-outcome"] for tag, has, _ in page.elements if tag == "details" and "data-outcome" in has]
     assert opened.count("failure") == 20
     assert 20 < len(opened) < 60
-    (told,) = [each for each in page.all("p", class_="note") if "can be opened here" in each]
-    assert told.startswith(f"Of 60 episodes, {len(opened)} can be opened here: with all of them")
-    assert "--episodes all" in told
+    (note,) = [each for each in page.all("p", class_="note") if "can be opened here" in each]
+    assert note.startswith(f"Of 60 episodes, {len(opened)} can be opened here: with all of them")
+    assert "--episodes all" in note
     report_runs([folder], None, "all")
     assert len(Page(folder / "report.html").all("details", class_="episode")) == 60
 
@@ -256,9 +258,9 @@ def test_several_runs_stand_side_by_side(tmp_path: Path, folder: Path) -> None:
 
 def test_the_command_says_where_the_page_is(tmp_path: Path, folder: Path) -> None:
     one = written(tmp_path / "run", lambda path: many_endings(path, [SOLVED, FAILED]))
-    told = result(planbook("report", one, "--json"))
-    assert told["report"] == str(one / "report.html")
-    assert Summary.model_validate(told["runs"][0]).solved == 1
+    found = result(planbook("report", one, "--json"))
+    assert found["report"] == str(one / "report.html")
+    assert Summary.model_validate(found["runs"][0]).solved == 1
     both = planbook("report", one, folder, "--episodes", "1", cwd=tmp_path)
     assert both.returncode == 0, both.stderr
     assert both.stdout.startswith("report.html (")

@@ -65,11 +65,11 @@ def reader(file: Path) -> Iterator[Reader]:
     found.driver.get_log("browser")  # type: ignore[no-untyped-call]
     yield found
     log = found.driver.get_log("browser")  # type: ignore[no-untyped-call]
-    told = [line for line in log if "chrome://" not in line["message"]]  # its own first page, left while it loaded
+    messages = [line for line in log if "chrome://" not in line["message"]]  # its own first page, left while it loaded
     for command in ("Emulation.clearDeviceMetricsOverride", "Emulation.setEmulatedMedia"):
         found.driver.execute_cdp_cmd(command, {})
     found.ask("localStorage.clear()")
-    assert told == [], told
+    assert messages == [], messages
 
 
 def test_at_first_there_are_lines_only_and_an_episode_is_unpacked_when_it_is_opened(reader: Reader) -> None:

@@ -55,7 +55,7 @@ def test_the_building_curves_count_what_was_known(built: Path) -> None:
     assert f"{len(own[-1]['rules'])} rules" in known
 
 
-def test_every_task_is_told_by_its_outcome_and_what_broke_is_listed(tmp_path: Path) -> None:
+def test_every_task_is_reported_by_its_outcome_and_what_broke_is_listed(tmp_path: Path) -> None:
     outcomes = [Outcome.DIRECT_SUCCESS, Outcome.FAILURE, Outcome.NOT_RUN, Outcome.NOT_RUN]
     with closing(many_endings(tmp_path / "run", outcomes)) as run:
         broken = Ending(outcome=Outcome.BROKEN, cause="broken", message=f"the browser died {HOSTILE}")

@@ -126,8 +126,7 @@ def test_nothing_that_was_said_runs_or_hides(name: str, request: pytest.FixtureR
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [("search", "plans revised 1.00 times"), ("search", "remedies tried 3, kept 0"), ("graph", "3")],
+    ("name", "words"), [("search", "plans revised 1.00 times"), ("search", "remedies tried 3, kept 0"), ("graph", "3")]
 )
 def test_the_figures_of_a_method_stand_above_the_episodes(name: str, words: str, searched: Page, passed: Page) -> None:
     page = searched if name == "search" else passed
@@ -169,8 +168,8 @@ def test_spans_of_planbook_0_1_are_drawn_too(tmp_path: Path) -> None:
     tried: Any = {"goal": near, "chosen": near, "done": True, "candidates": [far, near], "predicted": [11.0, 10.0]}
     failed: Any = {"goal": "agent.mine('log')", "done": False, "reason": "no tree </pre><b>"}
     with closing(Run.create(tmp_path / "run", Config(planner="deps", env="toy", actions=9), [task])) as run:
-        told = {"task": task.model_dump(), "observation": {"text": "A wood."}}
-        run.store.put("task/0/round/0", "task", 0, told)
+        begun = {"task": task.model_dump(), "observation": {"text": "A wood."}}
+        run.store.put("task/0/round/0", "task", 0, begun)
         for number, body in enumerate((tried, failed)):
             run.store.put("task/0/round/0/plan/0", "goal", number, body)
         run.store.put("task/0", "outcome", 0, Ending(outcome=Outcome.DIRECT_SUCCESS).model_dump(mode="json"))

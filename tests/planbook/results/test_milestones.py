@@ -11,8 +11,8 @@ from planbook.results.measures import milestones
 from planbook.results.telling import milestone_parts
 from planbook.runs import Run, recorded_endings
 from tests.flows import here
-from tests.planbook.results.rows import rows
 from tests.reported import Page
+from tests.rows import results
 
 Reached = dict[str, dict[str, tuple[int, int]]]
 
@@ -26,7 +26,7 @@ def counted(folder: Path, episodes: list[tuple[str, tuple[str, ...]]]) -> Reache
         for entry, (_, reached) in zip(run.entries(), episodes, strict=True):
             ending = Ending(outcome=Outcome.FAILURE, cause="x", milestones=reached)
             run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
-        return milestones(rows(run.entries(), recorded_endings(run)))
+        return milestones(results(run.entries(), recorded_endings(run)))
 
 
 def test_what_most_episodes_reached_comes_first(tmp_path: Path) -> None:

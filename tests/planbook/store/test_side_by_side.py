@@ -73,12 +73,12 @@ def test_an_episode_is_held_until_its_process_dies(place: Place) -> None:
     holder.start()
     assert held.wait(30)
     store = Store(place)
-    told: list[str] = []
+    seen: list[str] = []
 
     def wait_for_it() -> None:
         begun.set()
         with waited_for(store, 7):
-            told.append("held")
+            seen.append("held")
 
     waiter = threading.Thread(target=wait_for_it)
     waiter.start()
@@ -86,10 +86,10 @@ def test_an_episode_is_held_until_its_process_dies(place: Place) -> None:
         assert other
         begun.wait()
         time.sleep(0.3)
-        assert told == []
+        assert seen == []
     holder.kill()
     waiter.join(30)
-    assert told == ["held"]
+    assert seen == ["held"]
     holder.join()
     store.close()
 
@@ -116,8 +116,7 @@ def test_what_else_the_process_closes_lets_no_episode_go(place: Place) -> None:
     store.close()
 
 
-def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further(place: Place) -> None:
-    store = Store(place)
+def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further(store: Store) -> None:
 
     def take(episode: int, worker: str, events: int) -> int:
         losses = store.leases.losses(episode, lambda: events)
@@ -131,18 +130,3 @@ def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further
     assert take(0, "a/1", 6) == 0, "a worker that gives a lease back is not lost"
     store.leases.open()
     assert store.leases.workers() == []
-    store.close()
-
-
-def test_since_gives_what_came_after_a_row(place: Place) -> None:
-    store = Store(place)
-    for number in range(3):
-        store.put("task/0", "act", number, {"page": "<p>" * LONG_TEXT, "n": number})
-    seen = list(store.since(0))
-    assert [event.body["n"] for _, event in seen] == [0, 1, 2]
-    store.put("task/0", "act", 3, {"n": 3})
-    (new,) = store.since(seen[-1][0])
-    assert new[0] > seen[-1][0]
-    assert new[1].body == {"n": 3}
-    assert list(store.since(new[0])) == []
-    store.close()
