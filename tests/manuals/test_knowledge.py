@@ -130,7 +130,7 @@ def test_written_with_their_helpers_they_still_do_their_tasks(tmp_path: Path) ->
     write_knowledge(tmp_path, read_knowledge(SHIPPED, environment))
     library, procedures = ProcedureLibrary(environment, tmp_path), method("procedures")
     with Sandbox() as sandbox:
-        for task in environment.select(Selection(split="generated", limit=12)):
+        for task in environment.select(Selection(split="generated", limit=6)):
             settings = EpisodeSettings(actions=environment.action_limit)
             episode = Episode(task, environment(), sandbox, MemoryJournal(), settings=settings, memory=library)
             assert play(episode, procedures.play, procedures.options()).outcome.solved, task.id

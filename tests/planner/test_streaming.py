@@ -28,7 +28,8 @@ from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.planner.streaming import NOT_RUN
 from planbook.planner.trajectory import in_reading_order
 from planbook.sandbox import Sandbox
-from tests.planner.pieces import THING, Piecewise, at, cuts, episode, played, timeless, whole
+from tests.planner.pieces import Piecewise, at, cuts, episode, played, timeless, whole
+from tests.planner.players import THING
 
 STRIDE = 1 if os.environ.get("PLANBOOK_CUTS") else 23
 """Replies are cut at each so-manieth place; with PLANBOOK_CUTS=1 at every one."""
