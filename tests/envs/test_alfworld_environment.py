@@ -185,7 +185,7 @@ def play(engine: str, kind: str, seed: int) -> list[Observation]:
 
 
 def test_environments_work_side_by_side_in_threads() -> None:
-    jobs = [("direct", kind, seed) for kind in TYPES for seed in (1, 2)]
+    jobs = [("direct", kind, 1) for kind in TYPES]
     jobs[3:3] = [("textworld", "pick_and_place", 1), ("textworld", "look_at_obj", 1)]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda job: play(*job), jobs))
@@ -310,7 +310,7 @@ DEEP = [pytest.param(kind, marks=pytest.mark.deep) for kind in ("pick_heat_then_
 @pytest.mark.parametrize("kind", ["pick_clean_then_place", *DEEP])
 def test_textworld_admits_the_same(kind: str) -> None:
     dice, ours, theirs = Random(kind), begun(kind, 2), begun(kind, 2, engine="textworld")
-    for _ in range(15):
+    for _ in range(8):
         assert ours.possible_actions() == theirs.possible_actions()
         step = step_of(ours, dice)
         assert ours.act(step) == theirs.act(step)

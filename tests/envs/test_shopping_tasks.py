@@ -79,7 +79,7 @@ def test_each_goal_can_be_met_and_reads_as_what_it_is_judged_by() -> None:
 def test_choosing_matters() -> None:
     """Of the thirty products of the wanted kind, few are worth the whole reward, even with the right options."""
     met = Counter[bool]()
-    for wish in SHOP.wishes:
+    for wish in SHOP.wishes[::5]:
         kind = [each for each in SHOP.products.values() if each.query == SHOP.products[wish.product].query]
         for product in kind:
             values = {name: value for name, all in product.options.items() for value in all if value in wish.values}

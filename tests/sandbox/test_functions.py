@@ -7,18 +7,10 @@ from enum import Enum
 from typing import Annotated, Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel, Field, JsonValue
 
 from planbook.sandbox import BadFunction
 from planbook.sandbox.functions import FunctionSpec
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
-)
 
 
 class Colour(Enum):
@@ -186,56 +178,6 @@ def test_a_call_that_does_not_bind_shows_the_signature() -> None:
     assert str(caught.value).startswith(
         "agent.go_to(): missing a required argument: 'place'; it is agent.go_to(place: str"
     )
-
-
-def accepts(function: Callable[..., object], args: list[JsonValue], kwargs: dict[str, JsonValue]) -> bool:
-    try:
-        function(*args, **kwargs)
-    except TypeError:
-        return False
-    return True
-
-
-LOOSE: list[Callable[..., object]] = [
-    lambda: None,
-    lambda a: None,
-    lambda a, b=1: None,
-    lambda a, /, b, *, c=1: None,
-    lambda *a: None,
-    lambda a, *b, c, **d: None,
-    lambda **a: None,
-    lambda a, /, **b: None,
-]
-
-
-@given(
-    st.sampled_from(LOOSE),
-    st.lists(st.integers(0, 9), max_size=4),
-    st.dictionaries(st.sampled_from("abcde"), st.integers(0, 9), max_size=3),
-)
-def test_calls_bind_as_python_binds_them(
-    function: Callable[..., object], args: list[JsonValue], kwargs: dict[str, JsonValue]
-) -> None:
-    try:
-        checked, named = spec(function).check(args, kwargs)
-    except TypeError:
-        assert not accepts(function, args, kwargs)
-        return
-    assert accepts(function, args, kwargs)
-    function(*checked, **named)
-
-
-@given(st.sampled_from([a for a, _, _ in ACCEPTED]), JSON)
-def test_arguments_are_checked_or_refused_and_nothing_else(annotation: object, value: JsonValue) -> None:
-    try:
-        (checked,), _ = typed(annotation).check([value], {})
-    except (TypeError, ValueError):
-        with pytest.raises((TypeError, ValueError), match="argument 'x'"):
-            typed(annotation).check([], {"x": value})
-        return
-    if annotation in (str, int, bool):
-        assert type(checked) is annotation
-        assert checked == value
 
 
 class Collector:

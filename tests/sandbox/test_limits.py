@@ -34,8 +34,10 @@ def ends_with(sandbox: Sandbox, code: str, limits: Limits, name: str, message: s
 
 def test_the_wall_clock(any_sandbox: Sandbox) -> None:
     began = time.monotonic()
-    result = ends_with(any_sandbox, "while True:\n    pass", SHORT, "wall", "more than 0.5 s of wall clock")
+    code = "print('so far')\nwhile True:\n    pass"
+    result = ends_with(any_sandbox, code, SHORT, "wall", "more than 0.5 s of wall clock")
     assert 0.5 < result.seconds < 5
+    assert result.output == "so far\n"
     assert time.monotonic() - began < 20
 
 
@@ -91,14 +93,14 @@ def test_what_a_session_keeps_of_its_cells(sandbox: Sandbox) -> None:
 
 
 def test_a_cells_value_is_kept_as_it_came(sandbox: Sandbox) -> None:
-    """As lists, each of these values would take 5 MB."""
+    """As a list, this value would take 5 MB."""
     with sandbox.session({}) as session:
         tracemalloc.start()
-        values = [len(session.run("[[] for _ in range(80_000)]").value or ()) for _ in range(3)]  # type: ignore[arg-type]
+        length = len(session.run("[[] for _ in range(80_000)]").value or ())  # type: ignore[arg-type]
         kept = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
-    assert values == [80_000] * 3
-    assert kept < 3 << 20
+    assert length == 80_000
+    assert kept < 1 << 20
 
 
 def test_sleep(any_sandbox: Sandbox) -> None:
@@ -122,19 +124,14 @@ def test_source(sandbox: Sandbox) -> None:
     ends_with(sandbox, "#" * 10_001, SMALL, "source", "more than 10000 characters")
 
 
-def test_what_was_printed_before_a_limit_is_kept(any_sandbox: Sandbox) -> None:
-    result = ends_with(any_sandbox, "print('so far')\nwhile True:\n    pass", SHORT, "wall", "0.5 s")
-    assert result.output == "so far\n"
-
-
 def test_the_clock_stands_still_while_the_host_works(sandbox: Sandbox) -> None:
     def slow() -> None:
-        time.sleep(1.5)
+        time.sleep(0.7)
 
-    with sandbox.session({"slow": slow}, limits=Limits(wall_seconds=2)) as session:
+    with sandbox.session({"slow": slow}, limits=Limits(wall_seconds=1)) as session:
         result = session.run("slow()\nslow()")
         assert result.fault is None
-        assert result.seconds < 2
+        assert result.seconds < 1
 
 
 def test_a_worker_that_crashes_is_a_limit(unguarded: Sandbox) -> None:
