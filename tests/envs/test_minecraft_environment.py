@@ -10,7 +10,7 @@ from planbook.envs.minecraft import Minecraft
 from tests.minecraft_plans import TO_DIAMOND, TO_IRON_PICKAXE, begun, do, walk
 
 
-def test_a_diamond_from_nothing() -> None:
+def test_a_diamond_can_be_obtained_from_nothing() -> None:
     environment = begun()
     *before, last = walk(environment, TO_DIAMOND)
     assert all(each.accepted for each in before)
@@ -178,7 +178,7 @@ def test_a_goal_may_take_too_long_for_itself() -> None:
     assert "leather" not in environment.player.inventory
 
 
-def test_luck_is_that_of_table_18_and_the_same_in_every_replay() -> None:
+def test_chances_are_those_of_table_18_and_the_same_in_every_replay() -> None:
     hits = []
     for seed in range(150):
         first = do(begun(f"MT1/planks/{seed}", chances=True), "mine", {"oak_log": 1})
@@ -188,7 +188,7 @@ def test_luck_is_that_of_table_18_and_the_same_in_every_replay() -> None:
     assert 0.30 < sum(hits) / len(hits) < 0.48
 
 
-def test_each_goal_that_is_begun_has_luck_of_its_own() -> None:
+def test_chances_are_drawn_anew_for_each_goal() -> None:
     environment = begun(chances=True, ticks=10**6)
     assert {do(environment, "mine", {"dirt": 1}).accepted for _ in range(20)} == {True, False}
 

@@ -112,7 +112,7 @@ def test_recipes_are_those_of_1_11_2() -> None:
     assert sum(len(ways) for ways in RECIPES.values()) == 297
 
 
-def test_a_bare_log_is_an_oak_s() -> None:
+def test_a_log_without_a_kind_is_oak() -> None:
     source = source_of("log")
     assert source is not None
     assert source.name == "oak_tree"

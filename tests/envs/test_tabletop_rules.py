@@ -274,14 +274,7 @@ def test_a_pyramid_counts_block_by_block_whatever_the_colours() -> None:
 def test_blocks_across_two_towers_are_no_pyramid() -> None:
     environment = begun("stack_block_pyramid/0")
     a, b, c, d, e, f = (name for name in environment.table.on if name.endswith("_block"))
-    environment.table.on = {
-        a: ("left_base",),
-        b: ("middle_base",),
-        c: (a,),
-        d: (b,),
-        e: (c, d),
-        f: ("right_base",),
-    }
+    environment.table.on = {a: ("left_base",), b: ("middle_base",), c: (a,), d: (b,), e: (c, d), f: ("right_base",)}
     assert environment.verdict().score == 0.5
 
 

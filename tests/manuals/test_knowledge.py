@@ -63,7 +63,7 @@ def changed(name: str, text: str | bytes, folder: Path) -> Path:
     return folder
 
 
-def test_all_of_it_comes_back(tmp_path: Path) -> None:
+def test_written_knowledge_is_read_back_whole(tmp_path: Path) -> None:
     write_knowledge(tmp_path, FULL)
     assert read_knowledge(tmp_path, TOY) == FULL
     assert sorted(files(tmp_path)) == [

@@ -212,7 +212,7 @@ def test_a_plan_that_is_not_kept_is_new(sandbox: Sandbox) -> None:
     assert "made 1 turns ago" in last(nodes, "actor_plan_sketch")
 
 
-def test_the_actor_weighs_what_is_allowed(sandbox: Sandbox) -> None:
+def test_the_actor_may_choose_only_allowed_actions(sandbox: Sandbox) -> None:
     table = {name: {**action_row(name), "allowed": "yes" if name == "do()" else "no"} for name in ACTIONS}
     row = dict.fromkeys(("where", "in_time", "in_space", "risk", "benefit"), "none")
     nodes, _, _ = game(

@@ -132,13 +132,7 @@ def test_a_plan_that_wrongly_took_itself_for_done_is_an_error_step(sandbox: Sand
 
 @pytest.mark.parametrize(
     ("environment", "options", "replies"),
-    [
-        (Toy, {}, 4),
-        (Pausing, {}, 7),
-        (Toy, {"replans": 0}, 1),
-        (Pausing, {"replans": 1}, 2),
-        (Toy, {"replans": 9}, 10),
-    ],
+    [(Toy, {}, 4), (Pausing, {}, 7), (Toy, {"replans": 0}, 1), (Pausing, {"replans": 1}, 2), (Toy, {"replans": 9}, 10)],
 )
 def test_replies_end_after_so_many_replans(
     sandbox: Sandbox, environment: type[Toy], options: dict[str, Any], replies: int

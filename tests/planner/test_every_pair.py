@@ -9,17 +9,7 @@ import pytest
 
 from planbook.envs import Environment, Selection, load_environment
 from planbook.manuals.library import DemonstratingMemory
-from planbook.planner import (
-    METHODS,
-    Episode,
-    EpisodeSettings,
-    MemoryJournal,
-    NoMemory,
-    Outcome,
-    Roles,
-    method,
-    play,
-)
+from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
 from planbook.planner.models import Message, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser

@@ -155,7 +155,7 @@ def void(_: object) -> None:
     return None
 
 
-def test_told_with_and_without_thoughts(sandbox: Sandbox) -> None:
+def test_the_text_of_a_trajectory_with_and_without_thoughts(sandbox: Sandbox) -> None:
     read = read_trajectory("task/3", played(sandbox)[1])
     told, untold = tell_trajectory(read), tell_trajectory(read, thoughts=False)
     assert "I think so." in told

@@ -82,9 +82,7 @@ def test_a_check_must_decide_on_a_stored_episode(sandbox: Sandbox) -> None:
 
 def test_the_builder_writes_a_check_which_is_tried_first(sandbox: Sandbox) -> None:
     settings = replace(
-        TERMS,
-        form=Form(checks=True),
-        verify=lambda text: check_problem(sandbox, text, [opening("box_2")]),
+        TERMS, form=Form(checks=True), verify=lambda text: check_problem(sandbox, text, [opening("box_2")])
     )
     kind = '"Special Phenomenon"'
     tried = ("def obeyed(code, steps): return 1 / 0", FIRST)

@@ -68,7 +68,7 @@ def test_a_statement_is_given_with_the_first_line_of_the_next() -> None:
         ("7", False),
     ],
 )
-def test_what_acts(code: str, acting: bool) -> None:
+def test_which_statements_act(code: str, acting: bool) -> None:
     assert [each.acts for each in statements_of(code.split("\n"))] == [acting]
 
 
@@ -141,6 +141,6 @@ BLOCK = "```python\na()\nb()\n```\n"
         ("> ```python\n> a()\n> b()\n", 1),
     ],
 )
-def test_what_is_certain_before_the_end_of_the_reply(reply: str, expected: int) -> None:
+def test_statements_found_before_the_end_of_the_reply(reply: str, expected: int) -> None:
     """A later marked block outdoes one without a mark; an ``else`` may stand in the next block."""
     assert sum(len(statements) for statements, _ in arrivals([reply])) == expected
