@@ -84,53 +84,43 @@ def named(folder: Path, bad: dict[str, object]) -> str:
     return f"mcp:{folder}/servers.json"
 
 
-@pytest.fixture(scope="module", params=["stdio", "http"])
-def unruly_name(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("unruly")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("PLANBOOK_TEST_KEY", SECRET)
-        if request.param == "http":
-            with serving_http(folder) as server:
-                yield named(folder, server)
-        else:
-            env = {"SERVER_KEY": "$PLANBOOK_TEST_KEY"}
-            yield named(folder, {"command": sys.executable, "args": [str(UNRULY)], "env": env})
+@pytest.fixture(params=["stdio", "http"])
+def unruly_name(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
+    if request.param == "http":
+        with serving_http(tmp_path) as server:
+            yield named(tmp_path, server)
+    else:
+        env = {"SERVER_KEY": "$PLANBOOK_TEST_KEY"}
+        yield named(tmp_path, {"command": sys.executable, "args": [str(UNRULY)], "env": env})
 
 
-@pytest.fixture(scope="module")
-def unruly(unruly_name: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
-    """One for all tests: the last of them kills its server."""
-    environment = played(unruly_name, tmp_path_factory.mktemp("tasks"), timeout=60)
+@pytest.fixture
+def unruly(unruly_name: str, tmp_path: Path) -> Iterator[Environment]:
+    environment = played(unruly_name, tmp_path, timeout=60)
     yield environment
     environment.close()
 
 
-def test_no_secret_of_a_server_comes_out(unruly: Environment) -> None:
+def test_a_server_that_hangs_or_changes_its_tools_is_found_out(unruly_name: str, tmp_path: Path) -> None:
+    unruly = played(unruly_name, tmp_path, "agent.bad.wait()", timeout=5)
+    assert "bad did not answer within 5 s, calling hang" in str(act(unruly, "bad.hang"))
+    assert act(unruly, "bad.fail") == "failed: ok"
+    with pytest.raises(EnvironmentBroken, match=r"a: its assertions cannot run: .* bad did not answer within 5 s"):
+        unruly.verdict()
+    act(unruly, "bad.change")
+    with pytest.raises(EnvironmentBroken, match="changed its tools: gone die"):
+        act(unruly, "bad.fail")
+    unruly.close()
+
+
+def test_several_servers_stand_under_their_names_and_errors_say_what_happened(unruly: Environment) -> None:
+    """No secret is in them, nor in anything else that a server says."""
     assert act(unruly, "bad.secret") == "the key is ***"
     assert SECRET not in str(act(unruly, "bad.tell"))
     assert unruly.actions["bad.odd_name"].doc == "Key ***."
     shown = f"{unruly.about} {unruly.versions()} {unruly.options} {unruly.actions}"
     assert SECRET not in shown
-
-
-@pytest.mark.usefixtures("unruly")
-def test_a_server_that_hangs_is_told_and_one_that_changes_its_tools_is_found_out(
-    unruly_name: str, tmp_path: Path
-) -> None:
-    changing = played(unruly_name, tmp_path, "agent.bad.wait()", timeout=4)
-    assert "bad did not answer within 4 s, calling hang" in str(act(changing, "bad.hang"))
-    assert act(changing, "bad.fail") == "failed: ok"
-    with pytest.raises(EnvironmentBroken, match=r"a: its assertions cannot run: .* bad did not answer within 4 s"):
-        changing.verdict()
-    act(changing, "bad.change")
-    with pytest.raises(EnvironmentBroken, match="changed its tools: gone die"):
-        act(changing, "bad.fail")
-    act(changing, "bad.change")
-    assert act(changing, "bad.fail") == "failed: ok", "they are the old ones again"
-    changing.close()
-
-
-def test_several_servers_stand_under_their_names_and_errors_say_what_happened(unruly: Environment) -> None:
     assert act(unruly, "files.read_file", "a.txt") == "alpha"
     assert "output schema" in str(act(unruly, "bad.lie"))
     assert "10,000,000 characters" in str(act(unruly, "bad.much"))

@@ -54,7 +54,7 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.Call
     if name == "image":
         return types.CallToolResult(content=[types.ImageContent(type="image", data="aGVsbG8=", mime_type="image/png")])
     if name == "change":
-        CHANGED = not CHANGED
+        CHANGED = True
         await ctx.session.send_tool_list_changed()
     if name == "secret":
         text = f"the key is {KEY}"
