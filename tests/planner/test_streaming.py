@@ -270,7 +270,7 @@ class BrokenOff(Piecewise):
         if not self.asked and on_text is not None:
             on_text(self._heard)
             self.asked.append(messages)
-            return Reply(text=self._replies[0])
+            return Reply(text=self.replies[0])
         return super().complete(messages, sampling, on_text)
 
 
