@@ -8,8 +8,7 @@ from typing import Any
 from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
-from planbook.planner import Body, Ending, Outcome
-from planbook.planner import Reply, Usage
+from planbook.planner import Body, Ending, Outcome, Reply, Usage
 from planbook.results.rows import NOT_PLAYED, Result
 from planbook.runs import Entry, Run
 from planbook.workers import Hosting

@@ -13,17 +13,7 @@ from planbook.envs.alfworld.generated import find_plan
 from planbook.envs.alfworld.goals import TYPES
 from planbook.envs.errors import EnvironmentBroken
 
-MALFORMED = (
-    "",
-    "fly",
-    "go to",
-    "go to desk 99",
-    "GO TO DESK 1",
-    "go  to desk 1",
-    "take mug 1",
-    "put mug 1 on desk 1",
-    "use",
-)
+MALFORMED = "|fly|go to|go to desk 99|GO TO DESK 1|go  to desk 1|take mug 1|put mug 1 on desk 1|use".split("|")
 WITHOUT_EFFECT = ("look", "inventory", "  look  ")
 ON_DISK = bool(os.environ.get("ALFWORLD_DATA")) and (tasks.data_root() / tasks.DATA_FOLDER / "valid_seen").is_dir()
 needs_data = pytest.mark.skipif(not ON_DISK, reason="ALFWORLD_DATA does not hold the split valid_seen")
@@ -106,7 +96,7 @@ DAILY = ("pick_heat_then_place", "look_at_obj")
     "kind", [pytest.param(kind, marks=[] if kind in DAILY else [pytest.mark.deep]) for kind in TYPES]
 )
 def test_generated_games_are_played_alike(kind: str) -> None:
-    generated_pair(kind, 3, old=kind in ("look_at_obj", "pick_two_obj")).compare(Random(kind), steps=15)
+    generated_pair(kind, 3, old=kind in ("look_at_obj", "pick_two_obj")).compare(Random(kind), steps=8)
 
 
 @needs_data

@@ -62,7 +62,7 @@ def test_a_selection_takes_the_types_in_turn() -> None:
         (Selection(seeds=(1,)), "not made from seeds"),
     ],
 )
-def test_what_does_not_exist_is_said(selection: Selection, told: str) -> None:
+def test_an_unknown_selection_is_refused(selection: Selection, told: str) -> None:
     with pytest.raises(BadSelection, match=told):
         Shopping.select(selection)
 
@@ -76,10 +76,10 @@ def test_each_goal_can_be_met_and_reads_as_what_it_is_judged_by() -> None:
         assert wish.sentence.endswith(f", and price lower than {wish.price_below:.2f} dollars")
 
 
-def test_choosing_matters() -> None:
+def test_few_products_of_the_wanted_kind_earn_the_whole_reward() -> None:
     """Of the thirty products of the wanted kind, few are worth the whole reward, even with the right options."""
     met = Counter[bool]()
-    for wish in SHOP.wishes:
+    for wish in SHOP.wishes[::5]:
         kind = [each for each in SHOP.products.values() if each.query == SHOP.products[wish.product].query]
         for product in kind:
             values = {name: value for name, all in product.options.items() for value in all if value in wish.values}

@@ -98,6 +98,11 @@ def played(sandbox: Sandbox, environment_name: str, example: Example) -> Played:
         return Played(ending, episode.observation.text, handed[0], told)
 
 
+def is_shortened(quoted: str, real: str) -> bool:
+    """Whether a text is another one with pieces left out, each marked by three dots."""
+    return re.fullmatch(".*?".join(map(re.escape, quoted.split("..."))), real, re.DOTALL) is not None
+
+
 def _handed(episode: Episode, note: str) -> str:
     """What the executor would have been told of the work done before it."""
     if episode.environment.hands_on == "note" or not episode.steps:

@@ -28,6 +28,7 @@ from planbook.planner import (
 from planbook.rules import Rule, RuleType
 from planbook.sandbox import Sandbox, bound_names, check, defined_names, read_reply
 from tests.browser import need_browser
+from tests.manuals.demonstrated import is_shortened
 
 ENVIRONMENTS = ("alfworld", "miniwob", "toy")
 STARTS = [
@@ -62,11 +63,6 @@ def codes(example: str) -> list[str]:
     assert [reply.problem for reply in replies] == [None] * len(replies)
     assert [reply.after for reply in replies] == [""] * len(replies)
     return [reply.code for reply in replies]
-
-
-def is_shortened(quoted: str, real: str) -> bool:
-    """Whether a text is another one with pieces left out, each marked by three dots."""
-    return re.fullmatch(".*?".join(map(re.escape, quoted.split("..."))), real, re.DOTALL) is not None
 
 
 def played(sandbox: Sandbox, environment_name: str, task_id: str, cells: Sequence[str]) -> tuple[Episode, Ending]:

@@ -51,9 +51,7 @@ TRAP = "agent.touch('trap')"
         (Traced, {}, 60),
         (Shopping, {}, 45),
         (Traced, {"iterations": 2}, 6),
-        (Traced, {"d_max": 2}, 40),
         (Crafting, {"iterations": 2}, 8),
-        (Crafting, {"d_max": 2}, 40),
         (Traced, {"iterations": 2, "d_max": 2}, 4),
     ],
 )

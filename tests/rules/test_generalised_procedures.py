@@ -1,7 +1,6 @@
 """From a success's code to a procedure that has shown that it holds."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import pytest
 from pydantic import JsonValue
@@ -35,6 +34,7 @@ from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, admit
 from planbook.rules.procedures import FAILURE_CHARACTERS, MAX_CODE, Generalised, learned_procedure, procedure_reader
 from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
+from tests.spanning import rows_of
 
 DONE = Feedback(kind=FeedbackKind.DONE, text="1. agent.open('box_1') -> You open box_1. In it, you see ```apple```.")
 TASKS = Toy.select(Selection(types=("fetch",), seeds=(0, 1, 3)))
@@ -94,12 +94,6 @@ def reply(code: str) -> str:
     return f"This holds in any scene.\n\n```python\n{code}\n```"
 
 
-class Event(NamedTuple):
-    scope: str
-    kind: str
-    body: object
-
-
 class Bench:
     """Plays procedures on the toy's tasks, in the real sandbox and in one journal, as a building run does."""
 
@@ -115,8 +109,7 @@ class Bench:
         path = f"verify/{len(self.played)}/{number}"
         episode = Episode(task, Toy(), self.sandbox, self.journal, settings=EpisodeSettings(actions=30), path=path)
         play(episode, METHODS["code"].play, code_of(procedure))
-        events = [Event(scope, kind, body) for (scope, kind, _), body in self.journal.events.items()]
-        return verified(read_trajectory(path, events))
+        return verified(read_trajectory(path, rows_of(self.journal)))
 
     def generalise(self, load: Callable[[str], Model], knowledge: Knowledge = KNOWN) -> Generalised:
         scope = Scope(self.journal, "generalise/fetch", Roles(load, {}))

@@ -133,10 +133,7 @@ SELL = BUY.model_copy(update={"name": "sell"})
 PROCEDURE = parse_procedure(
     '"""B.\n\nworld: toy\ntype: buy_apples\nsource: me\n"""\n\ndef solve(agent, task): ...\n', "x"
 )
-SHOP = LearnedMemory(
-    Knowledge(environment="toy", found=(BUY, SELL), procedures={"buy_apples": PROCEDURE}),
-    Toy,
-)
+SHOP = LearnedMemory(Knowledge(environment="toy", found=(BUY, SELL), procedures={"buy_apples": PROCEDURE}), Toy)
 
 
 def shopping(type: str = "", params: Mapping[str, JsonValue] | None = None, goal: str = "get me five apples") -> Task:

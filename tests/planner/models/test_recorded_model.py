@@ -177,7 +177,10 @@ def test_a_kill_at_any_byte_loses_at_most_the_line_being_written(tmp_path: Path)
         model.complete(say(text), Sampling())
         ends.append(path.stat().st_size)
     whole = path.read_bytes()
+    special = [place for place, byte in enumerate(whole) if byte == ord("\n") or byte > 127]
     for size in range(len(whole)):
+        if size % 9 and all(abs(size - place) > 2 for place in special):
+            continue  # in the middle of a line, one byte is as good as the next
         path.write_bytes(whole[:size])
         kept = [text for text, end in zip(("ä", "b"), ends, strict=True) if size >= end - 1]  # only "\n" may be missing
         if size:
