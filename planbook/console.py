@@ -1,13 +1,16 @@
 """Consoles for human-readable output, and tables of figures: a column of names, then right-aligned figures."""
 
+import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
+import click
+from pydantic import BaseModel
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
@@ -117,6 +120,7 @@ def _width(stream: TextIO) -> int | None:
 
 
 _QUIET = ContextVar("quiet", default=False)
+_JSON = ContextVar("json", default=False)
 
 
 class QuietableConsole(Console):
@@ -135,18 +139,33 @@ class QuietableConsole(Console):
 ERRORS = QuietableConsole(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
 
 
-def console(as_json: bool) -> Console:
-    """Return the console for tables: standard output, or standard error when JSON ends standard output."""
-    if as_json:
+def console() -> Console:
+    """Return the console for tables: standard output, or standard error inside ``ending_in_json``."""
+    if _JSON.get():
         return ERRORS
     return QuietableConsole(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Print nothing from this thread until the block ends."""
-    token = _QUIET.set(True)
+def _switched_on(switch: ContextVar[bool]) -> Iterator[None]:
+    token = switch.set(True)
     try:
         yield
     finally:
-        _QUIET.reset(token)
+        switch.reset(token)
+
+
+def quiet() -> AbstractContextManager[None]:
+    """Print nothing from this thread until the block ends."""
+    return _switched_on(_QUIET)
+
+
+def ending_in_json() -> AbstractContextManager[None]:
+    """Leave standard output to a JSON object: print tables on standard error until the block ends."""
+    return _switched_on(_JSON)
+
+
+def print_json(result: BaseModel | Mapping[str, Any]) -> None:
+    """Print a result as one line of JSON."""
+    value = json.loads(result.model_dump_json()) if isinstance(result, BaseModel) else result
+    click.echo(json.dumps(value, separators=(",", ":")))  # ASCII, which every terminal can show

@@ -36,7 +36,7 @@ FAILED = "failed"
 @click.argument("episode")
 @click.option("--prompts", is_flag=True, help="Show prompts and replies, too.")
 @JSON
-def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
+def show(run: Path, episode: str, prompts: bool) -> int:
     """Print one EPISODE of RUN: its number from 0, the id of its task, or `failed` for the first that failed."""
     with closing(Run.open(run, graphs=True)) as opened:
         endings = recorded_endings(opened)
@@ -139,10 +139,9 @@ def _width() -> int | None:
 )
 @PRICES
 @JSON
-def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None, as_json: bool) -> int:
+def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None) -> int:
     """Write runs to one HTML file: tables, charts, and the episodes cell by cell with their prompts."""
-    code, reported = report_runs(runs, out, episodes, prices, as_json=as_json)
-    return answer(code, reported, as_json=as_json)
+    return report_runs(runs, out, episodes, prices)
 
 
 @click.command()
@@ -177,7 +176,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 @click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN RUN...")
 @PRICES
 @JSON
-def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
+def compare(runs: tuple[Path, ...], prices: Path | None) -> int:
     """Compare the first RUN with each of the others over the same tasks: successes, costs, and their significance.
 
     Tasks are paired by id, seed and repeat, and every figure is over these pairs. Episodes that broke or were not run
@@ -192,9 +191,9 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
     price = prices_from(prices)
     comparisons = compare_all([read_folder(run, price) for run in runs])
     for number, comparison in enumerate(comparisons, 1):
-        print_parts(console(as_json), comparison_parts(comparison, _letter(number)))
+        print_parts(console(), comparison_parts(comparison, _letter(number)))
     facts = [comparison.model_dump(mode="json") for comparison in comparisons]
-    return answer(errors.OK, {"comparisons": facts}, as_json=as_json)
+    return (errors.OK, {"comparisons": facts})
 
 
 @click.command()
@@ -211,7 +210,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
 )
 @PRICES
 @JSON
-def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path | None, as_json: bool) -> int:
+def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path | None) -> int:
     """Show runs in one table, with a row for each run or group; a folder stands for all runs below it.
 
     NAME is a setting of run.json, for example planner, env, seed, selection.split or models.default.
@@ -220,7 +219,7 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
     chosen = _chosen(gathered, where)
     names = [full_name(name, (run.run.config for run in gathered)) for name in by.split(",") if name]
     rows = group_rows(chosen, names)
-    print_parts(console(as_json), group_parts(rows))
+    print_parts(console(), group_parts(rows))
     faults = {run.name: faults for run in chosen if (faults := run.contradictions())}
     for folder, faults_of_run in faults.items():
         for fault in faults_of_run:
@@ -231,7 +230,7 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
         "unreadable": unreadable,
         "contradictions": faults,
     }
-    return answer(errors.BROKEN if faults else errors.OK, facts, as_json=as_json)
+    return (errors.BROKEN if faults else errors.OK, facts)
 
 
 def runs_in(folder: Path) -> list[Path]:

@@ -88,7 +88,6 @@ def play(
     out: Path | None,
     hosting: Hosting,
     *,
-    as_json: bool,
     watch: Watch | None = None,
     store: str | None = None,
     tasks: Sequence[Task] | None = None,
@@ -124,7 +123,7 @@ def play(
     ) as run:
         if forked and run.is_new:
             keep_recall(run, forked)
-        return play_run(run, hosting, as_json=as_json, watch=watch)
+        return play_run(run, hosting, watch=watch)
 
 
 def play_settings(
@@ -132,7 +131,6 @@ def play_settings(
     planner: str,
     options: Mapping[str, JsonValue] = MappingProxyType({}),
     *,
-    as_json: bool,
     watch: Watch | None = None,
 ) -> tuple[int, Summary]:
     """Begin the run that the settings describe, or resume the one that they name, and play it to the end.
@@ -142,18 +140,18 @@ def play_settings(
     hosting = settings.hosting()
     if settings.resume is not None:
         settings.refuse_fixed("--resume")
-        return resume(settings.resume, hosting, again=settings.again, as_json=as_json)
+        return resume(settings.resume, hosting, again=settings.again)
     config = settings.config(planner, options)
-    return play(config, settings.out, hosting, as_json=as_json, watch=watch, store=settings.store)
+    return play(config, settings.out, hosting, watch=watch, store=settings.store)
 
 
-def resume(folder: Path, hosting: Hosting, *, again: str | None = None, as_json: bool) -> tuple[int, Summary]:
+def resume(folder: Path, hosting: Hosting, *, again: str | None = None) -> tuple[int, Summary]:
     """Resume a run; ``again`` names the outcome whose episodes are played again."""
     with closing(Run.open(folder, to_play=True)) as run:
         check_config(run.config, folder)
         check_executor(run.config, hosting)
         paths = broken_paths(run) if again == Outcome.BROKEN else []
-        return play_run(run, hosting, as_json=as_json, again=paths)
+        return play_run(run, hosting, again=paths)
 
 
 class Joined(BaseModel):
@@ -167,7 +165,7 @@ class Joined(BaseModel):
     run: str
 
 
-def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]:
+def join(folder: Path, hosting: Hosting) -> tuple[int, Joined]:
     """Help to play a run that another process plays. Raises the error that stops it."""
     with closing(Run.open(folder)) as run:
         check_config(run.config, folder)
@@ -181,7 +179,7 @@ def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]
         raise report.error
     with closing(Run.open(folder)) as run:
         played = report.episodes(run.store)
-    out = console(as_json)
+    out = console()
     out.print(f"{counted(played, 'episode')} of {folder} played here.", markup=False, soft_wrap=True)
     spent = report.spent
     joined = Joined(episodes=played, model_calls=spent.calls, tokens=spent.tokens, run=str(folder))
@@ -189,7 +187,7 @@ def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]
 
 
 def play_run(
-    run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None = None, again: Sequence[str] = ()
+    run: Run, hosting: Hosting, *, watch: Watch | None = None, again: Sequence[str] = ()
 ) -> tuple[int, Summary]:
     """Play the open episodes of a run, print its results, and return the exit code.
 
@@ -210,7 +208,7 @@ def play_run(
     finally:
         run.end_invocation()
     seconds = time.monotonic() - begun
-    summary, out = read_run(run).summary(seconds, run.meter.spent), console(as_json)
+    summary, out = read_run(run).summary(seconds, run.meter.spent), console()
     _show_played(run, summary, title, out)
     if formulated:
         out.print(
