@@ -6,7 +6,7 @@ The task's type and seed determine an episode. It takes microseconds and needs n
 import copy
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, JsonValue
 
@@ -30,8 +30,8 @@ class Toy(Environment):
         "says what happened; one that cannot be done returns 'Nothing happens: ' and the reason. The task is done as "
         "soon as everything it names is on the table."
     )
-    types = ("fetch", "fetch_two")
-    splits = ("all",)
+    types: ClassVar[tuple[str, ...]] = ("fetch", "fetch_two")
+    splits: ClassVar[tuple[str, ...]] = ("all",)
     seeded = True
     action_limit = 30
     attributes = {"holding": "the thing in hand, or 'nothing'"}

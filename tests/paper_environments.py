@@ -15,29 +15,41 @@ class Choices(BaseModel):
 class Textcraft(Toy):
     """ADaPT's recipes, by depth."""
 
-    name, types, splits = "textcraft", ("depth_2", "depth_3", "depth_4"), ("test", "dev")
+    name = "textcraft"
+    types = ("depth_2", "depth_3", "depth_4")
+    splits = ("test", "dev")
 
 
 class Minecraft(Toy):
     """DEPS' tasks."""
 
-    name, types, splits = "minecraft", ("MT4_dig_down", "MT8_challenge"), ("table21",)
+    name = "minecraft"
+    types = ("MT4_dig_down", "MT8_challenge")
+    splits = ("table21",)
 
 
 class Crafter(Toy):
     """AgentKit's game."""
 
-    name, types, splits = "crafter", ("survive",), ("open",)
+    name = "crafter"
+    types = ("survive",)
+    splits = ("open",)
     all_milestones = ("wood", "stone")
 
 
 class Shopping(Toy):
     """The shop of ADaPT and AgentKit."""
 
-    name, types, splits, Options = "shopping", ("shoes",), ("test", "dev"), Choices
+    name = "shopping"
+    types = ("shoes",)
+    splits = ("test", "dev")
+    Options = Choices
 
 
 class Web(Toy):
     """The web tasks of Devil's Advocate."""
 
-    name, types, splits, Options = "web", ("look_up",), ("all",), Choices
+    name = "web"
+    types = ("look_up",)
+    splits = ("all",)
+    Options = Choices

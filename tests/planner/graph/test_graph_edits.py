@@ -1,6 +1,7 @@
 """What may be changed in a graph, when, and for how long."""
 
 from collections.abc import Callable
+from typing import Any
 
 import networkx  # type: ignore[import-untyped]
 import pytest
@@ -83,7 +84,7 @@ def test_changing_an_evaluated_node_is_refused(edit: str) -> None:
 @pytest.mark.parametrize("edit", ["add_node", "add_edge"])
 def test_what_is_permanent_cannot_be_changed_in_a_pass(edit: str) -> None:
     graph = Graph(question("a", "a?", finish="edit"))
-    arguments = {"add_node": [question("b", "b?")], "add_edge": ["a", "b"]}
+    arguments: dict[str, list[Any]] = {"add_node": [question("b", "b?")], "add_edge": ["a", "b"]}
     with pytest.raises(GraphError, match="only temporary edits are possible"):
         passed(graph, hooks={"edit": lambda finishing: getattr(graph, edit)(*arguments[edit])})
 

@@ -46,17 +46,17 @@ def test_every_fault_is_told_at_once_with_its_line_and_what_to_do() -> None:
             prompt: "{{ db.plan.x }} {{ db.unfin }}"
             after: [tow, three]
           three:
-            prompt: 3 {{ db.plans }}
+            prompt: three {{ db.plans }}
             compose: nowhere.x
             check: foo.py:bar
             store: {plan.goal: answer, q.r: answer.z, w w: answer}
             when: four.g and fuor == "x"
           four:
-            prompt: 4
+            prompt: four
             expect: yes/no
             each: {in: answer, node: {prompt: "x {{ item }}"}}
           five:
-            prompt: 5
+            prompt: five
             expect: {k: txt}
             each: {in: answer, node: {prompt: "x {{ item }} {{ db.plan"}}
             if:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-import planbook.planner.models
 from planbook.planner import Message, Sampling, load_model
 from planbook.planner.errors import EpisodeStopped, UnknownModel
 from tests.openai_server import serving
@@ -101,9 +100,3 @@ def test_a_server_by_environment_and_recorded(tmp_path: Path, monkeypatch: pytes
         assert server.requests[0]["model"] == "vendor/some:model"
     again = load_model(f"recorded:{file}").complete(ASK, Sampling())
     assert again == first.model_copy(update={"replayed": True, "seconds": 0.0})
-
-
-def test_the_public_surface_is_sorted_and_real() -> None:
-    names = planbook.planner.models.__all__
-    assert names == sorted(names, key=lambda name: (not name[0].isupper(), name))
-    assert all(hasattr(planbook.planner.models, name) for name in names)
