@@ -13,17 +13,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 from pydantic import BaseModel
 
 from planbook.envs.errors import Diverged, EnvironmentBroken, EpisodeEnded, UnknownAction
-from planbook.envs.optional import (
-    AdaptSupport,
-    AdvocateSupport,
-    AutoManualSupport,
-    DepsSupport,
-    Judging,
-    Prompting,
-    Reproducing,
-    Restoring,
-    SelectingTasks,
-)
+from planbook.envs.optional import OptionalMembers
 from planbook.envs.selection import select
 from planbook.envs.types import Action, ActionSpec, NoOptions, Observation, Offered, Selection, Snapshot, Task, Verdict
 
@@ -71,18 +61,7 @@ def query(
     return mark
 
 
-class Environment(
-    Prompting,
-    SelectingTasks,
-    Judging,
-    Restoring,
-    Reproducing,
-    AutoManualSupport,
-    AdaptSupport,
-    AdvocateSupport,
-    DepsSupport,
-    ABC,
-):
+class Environment(OptionalMembers, ABC):
     """The base of environments, on which agents act. Subclass it, and write at least the members listed here.
 
     - ``name``, ``types`` and ``splits``: the name of the environment, its task types, and its splits.

@@ -51,7 +51,7 @@ def check_environment(env: type[Environment], options: BaseModel | None = None) 
     """Return the mistakes that random actions on a few tasks of each split find. Raises MissingRequirement."""
     checker = _Checker(env, options)
     checker.check()
-    return Checked(checker.mistakes, checker.unchecked, checker.tasks, checker.actions)
+    return Checked(tuple(checker.mistakes.values()), checker.unchecked, checker.tasks, checker.actions)
 
 
 class _Checker:
@@ -59,7 +59,8 @@ class _Checker:
         self._env, self._options = env, options
         path = Path(getattr(sys.modules.get(env.__module__), "__file__", None) or env.__name__)
         self._file = env.name if path.parent == OWN_FOLDERS[1] else path.name
-        self._mistakes: dict[tuple[str, str], str] = {}
+        self.mistakes: dict[tuple[str, str], str] = {}
+        """The noted mistakes in order, by place and kind."""
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
         """Actions with a parameter that no value can be made for."""
@@ -83,18 +84,13 @@ class _Checker:
             except _Failed:
                 continue
 
-    @property
-    def mistakes(self) -> tuple[str, ...]:
-        """The noted mistakes, in order."""
-        return tuple(self._mistakes.values())
-
     def _note(self, mistake: str, function: Callable[..., Any] | None = None, *, kind: str = "") -> None:
         """Note a mistake at a function. Only the first of a kind at one place is kept."""
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         path = Path(code.co_filename) if code else Path()
         is_ours = path.parent in OWN_FOLDERS and path.name != self._file
         place = f"{path.name}:{code.co_firstlineno}" if code and not is_ours else self._file
-        self._mistakes.setdefault((place, kind or mistake), f"{place}: {mistake}")
+        self.mistakes.setdefault((place, kind or mistake), f"{place}: {mistake}")
         self._noted += 1
 
     def _call(self, call: str, function: Callable[..., Value], *arguments: Any) -> Value:
@@ -105,12 +101,12 @@ class _Checker:
             raise
         except EnvsError as error:
             fault = str(error) if self._file in str(error) else f"{self._file}: {error}"
-            self._mistakes.setdefault((self._file, fault), fault)
+            self.mistakes.setdefault((self._file, fault), fault)
             raise _Failed from error
         except (Exception, SystemExit) as error:
             place = raised_at(error, OWN_FOLDERS)[0] or self._file
             fault = f"{place}: {call} raised {type(error).__name__}: {' '.join(str(error).split())}"
-            self._mistakes.setdefault((place, type(error).__name__), fault)
+            self.mistakes.setdefault((place, type(error).__name__), fault)
             raise _Failed from error
 
     # The class.

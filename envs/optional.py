@@ -1,6 +1,6 @@
-"""Optional members of an environment, in one mixin for each purpose, or for each planning method that they serve.
+"""Optional members of an environment, by purpose, and the goals of DEPS.
 
-``Environment`` derives from all of them, so an environment overrides only what it needs.
+``Environment`` derives from ``OptionalMembers``, so an environment overrides only what it needs.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -12,9 +12,14 @@ from pydantic import BaseModel, JsonValue
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.types import Action, ActionSpec, Observation, Requirement, Selection, Task
 
+if TYPE_CHECKING:
+    from planbook.envs.base import Environment
 
-class Prompting:
-    """The names that plans may use, and the texts of prompts and feedback."""
+
+class OptionalMembers:
+    """The optional members of an environment."""
+
+    # The names that plans may use, and the texts of prompts and feedback.
 
     about: str = ""
     """A paragraph for prompts: the environment, the agent in it, and how to read its observations.
@@ -60,9 +65,7 @@ class Prompting:
         """Return the actions possible now, or None if the environment cannot list them. Plans never see them."""
         return None
 
-
-class SelectingTasks:
-    """The tasks of a selection on the command line."""
+    # The tasks of a selection on the command line.
 
     types: ClassVar[tuple[str, ...]] = ()
     """The task types."""
@@ -94,13 +97,10 @@ class SelectingTasks:
         """
         return {}
 
-
-class Judging:
-    """The host's record of an episode in addition to its verdict. Plans never see it."""
+    # The host's record of an episode in addition to its verdict. Plans never see it.
 
     all_milestones: ClassVar[tuple[str, ...]] = ()
     """All values that ``milestones`` can return, if they are the same for every task."""
-
     sandbox: Any = None
     """The sandbox of the episode's plans, for judges that are plan code. The episode sets it."""
 
@@ -119,13 +119,7 @@ class Judging:
         """
         return ""
 
-    def counts(self, action: Action) -> bool:
-        """Return whether the action counts towards the action limit."""
-        return True
-
-
-class Restoring:
-    """Restoring a snapshot. Without ``_save``, the task is reset and its actions are repeated."""
+    # Restoring a snapshot. Without ``_save``, the task is reset and its actions are repeated.
 
     restores: ClassVar[str] = ""
     """A sentence about what ``restore`` does and does not bring back; empty if it restores everything."""
@@ -146,9 +140,7 @@ class Restoring:
         """
         return None
 
-
-class Reproducing:
-    """The environment's requirements, and a run's records about it."""
+    # The environment's requirements, and a run's records about it.
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
@@ -167,49 +159,30 @@ class Reproducing:
         """Return what a run records with its figures: engine, grammar, browser, data."""
         return {}
 
+    # Planning methods.
 
-if TYPE_CHECKING:
-    from planbook.envs.base import Environment
+    pauses: ClassVar[bool] = False
+    """For AutoManual: True if plans should pause to look, as on a page that shows its results only after an action."""
+    hands_on: ClassVar[Literal["last action", "state", "note"]] = "last action"
+    """For ADaPT: what the executor of a subtask learns about the subtasks before it (appendix A).
+
+    "note" is the state and the final note of the last one; the planner then also gets the failed subtasks.
+    """
+    naive: ClassVar[str] = ""
+    """For ADaPT's paper: plan code for the method ``naive``, a baseline that plays any task without a model."""
+    answering: ClassVar[str] = ""
+    """For Devil's Advocate: the action that ends an episode with an answer, such as ``stop``; else empty."""
+
+    @property
+    def goals(self) -> "Goals":
+        """For DEPS: the goals that plans may name, with the questions that a selector may ask about them."""
+        return Goals(cast("Environment", self))
+
 
 Features = Mapping[str, float | str]
 """Observable features of a goal and the current state, from which a selector learns: numbers, and words for kinds.
 
 Names and types are the same for all goals."""
-
-
-class AutoManualSupport:
-    """Members for AutoManual."""
-
-    pauses: ClassVar[bool] = False
-    """True if plans should pause to look, as on a page that shows its results only after an action."""
-
-
-class AdaptSupport:
-    """Members for ADaPT, and for the baseline of its paper."""
-
-    hands_on: ClassVar[Literal["last action", "state", "note"]] = "last action"
-    """The information that the executor of a subtask gets about the subtasks before it (appendix A).
-
-    "note" is the state and the final note of the last one; the planner then also gets the failed subtasks.
-    """
-    naive: ClassVar[str] = ""
-    """Plan code for the method ``naive``, which plays any task without a model, as a baseline (appendix D)."""
-
-
-class AdvocateSupport:
-    """Members for Devil's Advocate."""
-
-    answering: ClassVar[str] = ""
-    """The action that ends an episode with an answer, such as ``stop``; empty if there is none."""
-
-
-class DepsSupport:
-    """Members for DEPS."""
-
-    @property
-    def goals(self) -> "Goals":
-        """The goals that plans may name, with the questions that a selector may ask about them."""
-        return Goals(cast("Environment", self))
 
 
 class Goals:

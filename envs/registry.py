@@ -136,7 +136,7 @@ def _from_file(path: Path, class_name: str) -> type[Environment]:
     classes = [
         name
         for name, member in vars(module).items()
-        if _is_environment(member) and member.__module__ == module.__name__
+        if isinstance(member, type) and issubclass(member, Environment) and member.__module__ == module.__name__
     ]
     if not classes:
         raise UnknownEnvironment(f"{path} defines no class derived from envs.Environment")
@@ -147,10 +147,6 @@ def _from_file(path: Path, class_name: str) -> type[Environment]:
         fault = f"has no environment {class_name!r}" if class_name else f"has {len(classes)} environments"
         raise UnknownEnvironment(f"{path} {fault}: name {choices}")
     return _check_class(getattr(module, class_name), f"{path}:{class_name}")
-
-
-def _is_environment(member: object) -> bool:
-    return isinstance(member, type) and issubclass(member, Environment) and member is not Environment
 
 
 def _check_class(member: object, name: str) -> type[Environment]:

@@ -6,7 +6,7 @@ planbook build --env examples/cellar.py --split train --tasks-per-type 3 --out r
 
 from collections.abc import Sequence
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 
 PROCEDURE = """
 def solve(agent, task):

@@ -9,8 +9,7 @@ import urllib.request
 from collections.abc import Sequence
 
 import planbook
-from planbook.planner import ModelError
-from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
+from planbook.planner import Message, ModelError, OnText, Reply, Sampling, Usage
 
 
 class Ollama:

@@ -15,7 +15,7 @@ from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage
-    from planbook.manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
+    from planbook.manuals.errors import ManualsError
     from planbook.manuals.formulator import PROMPTS, formulate
     from planbook.manuals.knowledge import (
         MANUAL_FILE,
@@ -45,9 +45,6 @@ __all__ = [
     "PROMPTS",
     "SHIPPED",
     "TYPES_FILE",
-    "BadKnowledge",
-    "BadManual",
-    "BadStart",
     "Coverage",
     "DemonstratingMemory",
     "Manual",
@@ -55,7 +52,6 @@ __all__ = [
     "ProcedureLibrary",
     "Section",
     "Start",
-    "TooLong",
     "coverage_table",
     "excerpt",
     "existing_demonstrations",

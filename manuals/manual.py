@@ -47,11 +47,6 @@ def pieces(text: str) -> Iterator[Piece]:
         start += length
 
 
-def fence_for(text: str) -> str:
-    """Return a fence of backticks that is longer than any run of backticks in the text."""
-    return "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-
-
 def heading_level(line: str) -> int:
     """Return the number of ``#`` of a heading, 0 for any other line."""
     match = _HEADING.match(line)

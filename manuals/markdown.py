@@ -30,12 +30,11 @@ from planbook.manuals.manual import (
     Piece,
     Section,
     error_message,
-    fence_for,
     heading_level,
     pieces,
     placement_faults,
 )
-from planbook.planner import estimate_tokens
+from planbook.planner import estimate_tokens, fence_around
 from planbook.rules import Rule, RuleType, read_type, rule_number
 from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
@@ -95,7 +94,7 @@ def render_rule(rule: Rule, *, example: bool = True) -> str:
 
 
 def _fenced(text: str, info: str) -> str:
-    fence = fence_for(text)
+    fence = fence_around(text)
     return f"{fence}{info}\n{text}\n{fence}"
 
 

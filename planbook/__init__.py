@@ -7,8 +7,7 @@ The stable public interface is the functions ``run``, ``build`` and ``test``, wh
 This package puts the parts together.
 
 - Input: the fields of ``config`` and ``settings`` are the options of the command line (``options``,
-  ``option_values``), the keyword arguments of the ``api``, and what a run records. ``cli`` and ``command_line`` parse
-  and call ``commands``.
+  ``option_values``), the keyword arguments of the ``api``, and what a run records. ``cli`` loads the ``commands``.
 - Runs on disk: ``runs`` are folders, each with a ``store`` of events, its ``spending`` and its ``inputs``.
   ``resuming`` compares the inputs before a run is resumed or repeated.
 - Playing and learning: ``workers`` play episodes with the ``knowledge`` of the run, ``replay`` plays them again,

@@ -9,7 +9,7 @@ for episode in played.episodes:
 """
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +18,8 @@ from typing import Any, Self
 
 from planbook import errors
 from planbook.commands.building import build as build_rules
-from planbook.commands.building import test as play_tests
 from planbook.commands.playing import play_settings
+from planbook.commands.testing import test as play_tests
 from planbook.console import quiet
 from planbook.envs import Environment, register_class
 from planbook.errors import BadArgument
@@ -134,9 +134,7 @@ def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
         played = planbook.run(env="alfworld", split="generated:6", jobs=2)
         assert played.solved == played.tasks
     """
-    chosen = _settings(settings)
-    with nullcontext() if verbose else quiet():
-        return _played(*play_settings(chosen, "procedures", as_json=False))
+    return _play(lambda chosen: play_settings(chosen, "procedures"), settings, verbose)
 
 
 def build(*, verbose: bool = False, **settings: Any) -> PlayedRun:
@@ -149,9 +147,7 @@ def build(*, verbose: bool = False, **settings: Any) -> PlayedRun:
         built = planbook.build(env="alfworld", split="generated", model="openai:gpt-4o", tasks_per_type=3)
         tested = planbook.test(env="alfworld", library=built.folder)
     """
-    chosen = _settings(settings)
-    with nullcontext() if verbose else quiet():
-        return _played(*build_rules(chosen, as_json=False))
+    return _play(build_rules, settings, verbose)
 
 
 def test(*, verbose: bool = False, **settings: Any) -> PlayedRun:  # noqa: PT028
@@ -162,16 +158,21 @@ def test(*, verbose: bool = False, **settings: Any) -> PlayedRun:  # noqa: PT028
 
         tested = planbook.test(env="alfworld", split="valid_unseen", library=built.folder, after=12)
     """
-    chosen = _settings(settings)
-    if len(chosen.after) > 1:
+    return _play(_play_tests, settings, verbose)
+
+
+def _play_tests(settings: Settings) -> tuple[int, Summary]:
+    if len(settings.after) > 1:
         raise BadArgument("after: a learning curve is several runs; call planbook.test with one number at a time")
-    with nullcontext() if verbose else quiet():
-        code, summary = play_tests(chosen, table=False, as_json=False)
+    code, summary = play_tests(settings, table=False)
     assert isinstance(summary, Summary)
-    return _played(code, summary)
+    return code, summary
 
 
-def _played(code: int, summary: Summary) -> PlayedRun:
+def _play(play: Callable[[Settings], tuple[int, Summary]], arguments: dict[str, Any], verbose: bool) -> PlayedRun:
+    settings = _settings(arguments)
+    with nullcontext() if verbose else quiet():
+        code, summary = play(settings)
     return PlayedRun(Path(summary.run), STOPPED.get(code, ""))
 
 

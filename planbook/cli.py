@@ -1,55 +1,57 @@
 """Entry point of the command line: the list of ``planbook --help``, and errors as one line and an exit code.
 
-The commands themselves are in ``command_line``, which is loaded when one of them is called.
+Each command is in a module of ``commands`` or in ``graphs``, which is loaded when the command is called.
 """
 
 import gc
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from io import StringIO, TextIOWrapper
 
 import click
 
 from planbook import __version__
 
-COMMANDS: Mapping[str, Mapping[str, str]] = {
+COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Play": {
-        "demo": "Show the main features with what ships: no key, no download.",
-        "run": "Play tasks with a planning method.",
-        "join": "Help to play a run that another process plays.",
-        "exec": "Run one plan file and print its steps.",
-        "replay": "Play tasks with stored procedures, or replay a run.",
-        "rerun": "Play a run again and compare.",
-        "fork": "Continue an episode from one of its actions, with a change.",
+        "demo": ("commands.demo", "Show the main features with what ships: no key, no download."),
+        "run": ("commands.playing", "Play tasks with a planning method."),
+        "join": ("commands.joining", "Help to play a run that another process plays."),
+        "exec": ("commands.checking", "Run one plan file and print its steps."),
+        "replay": ("commands.rerunning", "Play tasks with stored procedures, or replay a run."),
+        "rerun": ("commands.rerunning", "Play a run again and compare."),
+        "fork": ("commands.rerunning", "Continue an episode from one of its actions, with a change."),
     },
     "Learn": {
-        "build": "Learn rules, skills and procedures from episodes.",
-        "formulate": "Write the manual from the rules.",
-        "test": "Play test tasks with what was learned.",
-        "rules": "Show what a run has learned, and its history.",
-        "cost": "Show what learning cost.",
-        "effect": "Measure what each rule and skill is worth.",
-        "skills": "Write procedures as SKILL.md folders, and verify them.",
+        "build": ("commands.building", "Learn rules, skills and procedures from episodes."),
+        "formulate": ("commands.building", "Write the manual from the rules."),
+        "test": ("commands.testing", "Play test tasks with what was learned."),
+        "rules": ("commands.rulebook", "Show what a run has learned, and its history."),
+        "cost": ("commands.building", "Show what learning cost."),
+        "effect": ("commands.effects", "Measure what each rule and skill is worth."),
+        "skills": ("commands.exchanging", "Write procedures as SKILL.md folders, and verify them."),
     },
     "Look": {
-        "report": "Write runs as one HTML page.",
-        "watch": "Show a run in the browser while it is played.",
-        "show": "Print one episode.",
-        "compare": "Compare runs over the same tasks.",
-        "stats": "Show any number of runs in one table.",
-        "export": "Write episodes for other tools.",
-        "import": "Make a run from exported episodes.",
+        "report": ("commands.looking", "Write runs as one HTML page."),
+        "watch": ("commands.looking", "Show a run in the browser while it is played."),
+        "show": ("commands.looking", "Print one episode."),
+        "compare": ("commands.looking", "Compare runs over the same tasks."),
+        "stats": ("commands.looking", "Show any number of runs in one table."),
+        "export": ("commands.exchanging", "Write episodes for other tools."),
+        "import": ("commands.exchanging", "Make a run from exported episodes."),
     },
     "Tools": {
-        "check": "Check a plan without running it.",
-        "check-env": "Check your own environment.",
-        "envs": "List environments, and what is installed or missing.",
-        "planners": "List planning methods and their options.",
-        "graph": "Make, check, draw and run prompt graphs.",
-        "mcp": "Serve an environment to any MCP client.",
-        "bench": "Measure planbook and its peers.",
+        "check": ("commands.checking", "Check a plan without running it."),
+        "check-env": ("commands.checking", "Check your own environment."),
+        "envs": ("commands.inspection", "List environments, and what is installed or missing."),
+        "planners": ("commands.inspection", "List planning methods and their options."),
+        "graph": ("graphs.commands", "Make, check, draw and run prompt graphs."),
+        "mcp": ("commands.serving", "Serve an environment to any MCP client."),
+        "bench": ("commands.inspection", "Measure planbook and its peers."),
     },
 }
+"""By subject, the module and the summary of each command. `planbook --help` loads no module."""
 
 
 class Commands(click.Group):
@@ -60,15 +62,18 @@ class Commands(click.Group):
         return [name for group in COMMANDS.values() for name in group]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load the commands and return one, or None."""
+        """Load the module of a command and return the command, or None."""
+        module = next((group[cmd_name][0] for group in COMMANDS.values() if cmd_name in group), None)
+        if module is None:
+            return None
         gc.disable()  # imports leave no garbage, and looking for it takes an eighth of their time
-        from planbook.command_line import commands
+        loaded = vars(import_module(f"planbook.{module}")).values()
         from planbook.terminal.printing import show_log
 
         gc.freeze()
         gc.enable()
         show_log("planbook")
-        return commands.get_command(ctx, cmd_name)
+        return next(each for each in loaded if isinstance(each, click.Command) and each.name == cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -85,7 +90,7 @@ class Commands(click.Group):
         """Write the commands of each subject."""
         for title, group in COMMANDS.items():
             with formatter.section(title):
-                formatter.write_dl(list(group.items()))
+                formatter.write_dl([(name, summary) for name, (_, summary) in group.items()])
 
 
 @click.group(

@@ -1,13 +1,16 @@
 """Consoles for human-readable output, and tables of figures: a column of names, then right-aligned figures."""
 
+import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
+import click
+from pydantic import BaseModel
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
@@ -17,8 +20,6 @@ from planbook.planner import Grid
 
 PLAIN_WIDTH = 110
 """Columns of output that is not a terminal."""
-GAP = 2
-"""Spaces between the figures of a stacked table."""
 ALL = "all"
 """Name of the row that sums up the others."""
 
@@ -26,8 +27,8 @@ ALL = "all"
 class FigureTable(Table):
     """A table that never cuts off a figure, whatever the width of the terminal.
 
-    If the terminal is too narrow, the table drops its lines and wraps its headings. If that is not enough, each name
-    gets a line above its figures. As a last resort, the table becomes a list.
+    If the terminal is too narrow, the table drops its lines and wraps its headings. If that is not enough, it becomes a
+    list.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -39,25 +40,7 @@ class FigureTable(Table):
         elif Measurement.get(console, unlimited, narrow).minimum <= options.max_width:
             yield from Table.__rich_console__(narrow, console, options)
         else:
-            yield from narrow._stacked(options.max_width) or self._list()
-
-    def _stacked(self, width: int) -> list[str]:
-        """Return each name with its figures in the line below; nothing if the figures do not fit either."""
-        names, *figures = ([str(column.header), *map(str, column.cells)] for column in self.columns)
-        if self.columns[0].justify == "right" or not figures:
-            return []
-        widths = [max(len(line) for cell in column for line in cell.split("\n")) for column in figures]
-        if sum(widths) + GAP * len(widths) > width:
-            return []
-        lines = [str(self.title)] if self.title else []
-        head = len(lines)
-        for name, *row in zip(names, *figures, strict=True):
-            lines += [" ".join(name.split())] if len(lines) > head else []
-            cells = [cell.split("\n") for cell in row]
-            height = max(map(len, cells))
-            for line in zip(*([""] * (height - len(cell)) + cell for cell in cells), strict=True):
-                lines.append("".join(" " * GAP + text.rjust(wide) for text, wide in zip(line, widths, strict=True)))
-        return lines
+            yield from self._list()
 
     def _list(self) -> Iterator[str]:
         """Return the title and a sentence for each row."""
@@ -101,9 +84,9 @@ def right_aligned(
     return table
 
 
-def table_of(grid: Grid, *, long: Literal["whole", "folded"] = "whole") -> Table:
+def table_of(grid: Grid) -> Table:
     """Return a grid as a table, with a line above its row ``all``."""
-    table = right_aligned(grid.name, grid.columns, title=grid.title, long=long)
+    table = right_aligned(grid.name, grid.columns, title=grid.title)
     for row in grid.rows:
         total = row[0] == ALL and len(grid.rows) > 1
         if total:
@@ -117,6 +100,7 @@ def _width(stream: TextIO) -> int | None:
 
 
 _QUIET = ContextVar("quiet", default=False)
+_JSON = ContextVar("json", default=False)
 
 
 class QuietableConsole(Console):
@@ -135,18 +119,38 @@ class QuietableConsole(Console):
 ERRORS = QuietableConsole(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
 
 
-def console(as_json: bool) -> Console:
-    """Return the console for tables: standard output, or standard error when JSON ends standard output."""
-    if as_json:
+def console() -> Console:
+    """Return the console for tables: standard output, or standard error inside ``ending_in_json``."""
+    if ends_in_json():
         return ERRORS
     return QuietableConsole(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Print nothing from this thread until the block ends."""
-    token = _QUIET.set(True)
+def _switched_on(switch: ContextVar[bool]) -> Iterator[None]:
+    token = switch.set(True)
     try:
         yield
     finally:
-        _QUIET.reset(token)
+        switch.reset(token)
+
+
+def quiet() -> AbstractContextManager[None]:
+    """Print nothing from this thread until the block ends."""
+    return _switched_on(_QUIET)
+
+
+def ending_in_json() -> AbstractContextManager[None]:
+    """Leave standard output to a JSON object: print tables on standard error until the block ends."""
+    return _switched_on(_JSON)
+
+
+def ends_in_json() -> bool:
+    """Return True inside ``ending_in_json``."""
+    return _JSON.get()
+
+
+def print_json(result: BaseModel | Mapping[str, Any]) -> None:
+    """Print a result as one line of JSON."""
+    value = json.loads(result.model_dump_json()) if isinstance(result, BaseModel) else result
+    click.echo(json.dumps(value, separators=(",", ":")))  # ASCII, which every terminal can show

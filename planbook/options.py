@@ -4,14 +4,17 @@ pydantic-settings and cyclopts have no repeated NAME=VALUE options, so either wo
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import wraps
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import click
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from planbook.console import ending_in_json, print_json
 from planbook.option_values import Option, option_of
 from planbook.settings import Settings
 
@@ -21,16 +24,37 @@ PRICES = click.option(
     "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
 )
 TABLE = click.option("--table", is_flag=True, help="Compare the figures of the run with those of the method's papers.")
-JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
+SELECTION = ("Environment", "Tasks", "Episodes")
+PLAYING = (*SELECTION, "Library", "Planning", "Models", "Spending", "Running")
+"""Groups of the options of commands that play tasks."""
 METAVARS: Mapping[Any, str] = {int: "N", int | None: "N"}
 
 Body = Callable[..., Any]
+CommandResult = tuple[int, BaseModel | Mapping[str, Any]]
+"""The exit code of a command, and the result that ``--json`` prints."""
+
+
+def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - like the options
+    """Add ``--json`` to a function that returns an exit code, and the result with which standard output ends."""
+
+    @click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
+    @wraps(body)
+    def run(as_json: bool, **values: Any) -> int:
+        with ending_in_json() if as_json else nullcontext():
+            code, result = body(**values)
+        if as_json:
+            print_json(result)
+        return code
+
+    return run
 
 
 class SettingOption(click.Option):
     """An option of a field; ``group`` is its heading in the help."""
 
-    group = ""
+    def __init__(self, *names: Any, group: str, **attributes: Any) -> None:
+        super().__init__(*names, **attributes)
+        self.group = group
 
 
 def _heading(option: click.Option) -> str:
@@ -80,26 +104,16 @@ def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
 
 
 def _option(name: str, field: FieldInfo, how: Option, planner: str) -> Callable[[Body], Body]:
-    flags = filter(None, (how.short, how.flag, name))
-    text = field.description
+    attributes: dict[str, Any] = {"group": how.group, "help": field.description}
     if field.annotation is bool:
-        add = click.option(*flags, cls=SettingOption, is_flag=True, flag_value=not field.default, help=text)
+        attributes |= {"is_flag": True, "flag_value": not field.default}
     elif how.many:
-        add = click.option(*flags, cls=SettingOption, multiple=True, metavar=how.metavar, help=text)
+        attributes |= {"multiple": True, "metavar": how.metavar}
     else:
         default = planner if name == "planner" and planner else field.default
         in_help = isinstance(default, int) or (isinstance(default, str) and bool(default))
-        metavar = how.metavar or _metavar(field)
-        add = click.option(
-            *flags, cls=SettingOption, metavar=metavar, default=str(default) if in_help else None, help=text
-        )
-
-    def add_to_group(body: Body) -> Body:
-        body = add(body)
-        body.__click_params__[-1].group = how.group  # type: ignore[attr-defined]
-        return body
-
-    return add_to_group
+        attributes |= {"metavar": how.metavar or _metavar(field), "default": str(default) if in_help else None}
+    return click.option(*filter(None, (how.short, how.flag, name)), cls=SettingOption, **attributes)
 
 
 def _metavar(field: FieldInfo) -> str:

@@ -140,7 +140,7 @@ def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, p
         lines += [f"task: {old.id} has changed" for old, new in zip(before, tasks, strict=True) if old != new]
         if config.models != run.config.models:
             lines.append(f"models: {_format_models(run.config.models)}, now {_format_models(config.models)}")
-        return Repeat(config, tasks, run.budget, tuple(lines), run.is_played, run.forked)
+        return Repeat(config, tasks, run.file.budget, tuple(lines), run.is_played, run.forked)
 
 
 # Forking: one episode is repeated up to one of its actions

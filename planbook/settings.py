@@ -5,7 +5,7 @@
 """
 
 import random
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, Validati
 from planbook.config import (
     FOUND,
     GIVEN,
+    LEARNED_LIBRARY,
     LIBRARIES,
     UNTYPED,
     Building,
@@ -36,33 +37,25 @@ from planbook.runs import RunFile, file_named, is_run, model_named
 from planbook.workers import Hosting
 
 
-def _read_seeds(value: Any) -> Any:
-    """Read A, A-B, or several with commas. Raises BadArgument."""
-    if not isinstance(value, str):
+def _numbers_of(flag: str) -> Callable[[Any], Any]:
+    """Return a reader of A, A-B, or several with commas, which raises BadArgument."""
+
+    def read(value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(_expand_ranges(value, flag)) if value else ()
         return (value,) if isinstance(value, int) else tuple(value)
-    return tuple(_expand_ranges(value)) if value else ()
+
+    return read
 
 
-def _expand_ranges(text: str) -> Iterable[int]:
-    for part in text.split(","):
+def _expand_ranges(text: str, flag: str) -> Iterable[int]:
+    for part in text.replace(" ", "").split(","):
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise BadArgument(f"--seeds {text}: write a number, A-B, or several with commas")
+            raise BadArgument(f"{flag} {text}: write A-B, N, or several with commas")
         if last and int(last) < int(first):
-            raise BadArgument(f"--seeds {text}: {part} runs backwards; write {last}-{first}")
+            raise BadArgument(f"{flag} {text}: {part} runs backwards; write {last}-{first}")
         yield from range(int(first), int(last or first) + 1)
-
-
-def _read_counts(value: Any) -> Any:
-    """Read N or N,N,N: numbers of building tasks, sorted and without repetitions. Raises BadArgument."""
-    if not isinstance(value, str):
-        return (value,) if isinstance(value, int) else tuple(value)
-    numbers = [part.strip() for part in value.split(",")] if value else []
-    if wrong := [number for number in numbers if not number.isdecimal()]:
-        raise BadArgument(
-            f"--after {value}: {wrong[0] or 'nothing'!r} is not a number of tasks; write N, or several with commas"
-        )
-    return tuple(sorted(set(map(int, numbers))))
 
 
 def _as_tuple(value: Any) -> Any:
@@ -86,14 +79,14 @@ class Settings(Playing, Building, Invocation):
         'Play tasks with other wordings of their goals: a JSON Lines file of {"task": ID, "goal": TEXT}.',
         Option("Tasks", metavar="FILE"),
     )
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_read_seeds)] = option(
+    seeds: Annotated[tuple[int, ...], BeforeValidator(_numbers_of("--seeds"))] = option(
         (), "The seeds: A, A-B, or several with commas.", Option("Tasks", metavar="A-B")
     )
     tasks: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = option(
         (), "One task by its id; may be given several times.", Option("Tasks", "--task", metavar="ID", many=True)
     )
     actions: int | None = option(None, "Maximum number of actions of an episode.", Option("Episodes"), ge=0)
-    after: Annotated[tuple[int, ...], BeforeValidator(_read_counts)] = option(
+    after: Annotated[tuple[int, ...], BeforeValidator(_numbers_of("--after"))] = option(
         (),
         "Use the knowledge that the building run (--library) had after N tasks. Several numbers (`test` only) make a "
         "learning curve, with one run for each below --out.",
@@ -179,6 +172,12 @@ class Settings(Playing, Building, Invocation):
         """Return the environment's options, defaults included. Raises BadArgument."""
         actions = {"paper_actions": True} if self.paper_actions else {}
         return validate(self.environment().Options, {**paper.env_options, **self.env_options, **actions}, "--option")
+
+    def with_learned_library(self) -> Self:
+        """Return the settings with the library that a shipped run learned, if it exists and no other was given."""
+        if self.was_given("library") or not (LIBRARIES[LEARNED_LIBRARY] / self.environment().name).is_dir():
+            return self
+        return self.model_copy(update={"library": LEARNED_LIBRARY})
 
     def paper_settings(self, planner: str, *, building: bool = False) -> PaperSettings:
         """Return the settings of the method's paper if --paper was given, else none. Raises BadArgument."""

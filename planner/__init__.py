@@ -3,18 +3,18 @@
 Protocols
 
 - ``journal``: ``Journal``, where an episode records its events. ``budget``: ``Ledger``, where a run counts its costs.
-- ``memory``: ``Memory``, the knowledge that an episode recalls; ``matching`` finds the type of its goal.
+- ``memory``: ``Memory``, the knowledge that an episode recalls.
 - ``models``: ``Model``, which answers.
 - ``strategies``: ``Strategy``, a planning method, with its ``Options``, ``Payload`` of spans and ``Figures``.
 
 An episode
 
-- ``playing`` plays an episode with a method. ``episode`` has the verbs that methods use, ``scope`` those that only ask;
+- ``play`` plays an episode with a method. ``episode`` has the verbs that methods use, ``scope`` those that only ask;
   ``frames`` are the namespaces of plan code, ``spans`` record the structure of a method.
 - ``agent`` describes an environment's actions to plans and prompts; ``dry_runs`` checks plans by their preconditions.
 - ``roles`` ask models within a ``budget``; ``prompts`` renders templates, ``rendered`` keeps the digest of their data.
 - ``thought`` reads plans from replies, ``streaming`` runs them while they are written (``reply_stream``).
-- ``feedback`` reports the result of a plan, ``ending`` that of the episode; ``conclusion`` asks for lessons.
+- ``feedback`` reports the result of a plan, ``ending`` that of the episode.
 - ``trajectory`` reads the record of an episode. ``types`` holds the records, ``errors`` the exceptions.
 - ``procedure``: stored plan code.
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         seen_task,
     )
     from planbook.planner.budget import Allows, Amount, Budget, Meter, Spent, add_cost, amount_of, cost_of
-    from planbook.planner.conclusion import Conclusion, about_the_environment, conclude
     from planbook.planner.dry_runs import KnownState
     from planbook.planner.ending import NOT_JUDGED
     from planbook.planner.episode import Episode
@@ -74,7 +73,7 @@ if TYPE_CHECKING:
     from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
     from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
     from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
-    from planbook.planner.models.answers import pass_on
+    from planbook.planner.models.answers import ScriptedModel, pass_on
     from planbook.planner.models.context import prompt_block, unmarked
     from planbook.planner.models.recordings import (
         RecordedMessage,
@@ -86,9 +85,8 @@ if TYPE_CHECKING:
     )
     from planbook.planner.models.registry import load_model, register_model
     from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, usage_of_cut
-    from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, journal_place, request_key
+    from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, Usage, journal_place, request_key
     from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
-    from planbook.planner.playing import play
     from planbook.planner.procedure import (
         Procedure,
         checked_procedure,
@@ -112,20 +110,19 @@ if TYPE_CHECKING:
         Spans,
         spans_in,
     )
-    from planbook.planner.strategies import (
-        METHODS,
+    from planbook.planner.strategies import METHODS, bulky_fields, figures_of, is_method_file, method
+    from planbook.planner.strategies.automanual import Conclusion, about_the_environment, conclude
+    from planbook.planner.strategies.base import (
         Figures,
         Grid,
         Method,
         Options,
         Played,
         Strategy,
-        bulky_fields,
-        figures_of,
-        is_method_file,
-        method,
+        mean_of,
+        play,
+        registered_methods,
     )
-    from planbook.planner.strategies.base import mean_of, registered_methods
     from planbook.planner.strategies.code import GivenCode, code_of, given_code
     from planbook.planner.streaming import NOT_RUN
     from planbook.planner.thought import as_plan
@@ -247,6 +244,7 @@ __all__ = [
     "RunFacts",
     "Sampling",
     "Scope",
+    "ScriptedModel",
     "Span",
     "Spans",
     "Spent",
@@ -260,6 +258,7 @@ __all__ = [
     "UnknownModel",
     "UnknownStrategy",
     "UnusableReply",
+    "Usage",
     "about_the_environment",
     "action_docs",
     "add_cost",

@@ -50,39 +50,6 @@ class Ledger(Protocol):
         """Count actions. Return the number of actions that all users of the account have taken so far."""
 
 
-class ProcessLedger:
-    """The ledger of a run in a single process."""
-
-    def __init__(self, spent: Amount) -> None:
-        self._spent, self._reserved = spent, dict[str, Amount]()
-        self._lock, self._actions = threading.Lock(), 0
-
-    def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
-        """Reserve an amount for a call if ``allows`` returns True. Return that result."""
-        with self._lock:
-            others = (amount for other, amount in self._reserved.items() if other != call)
-            if allowed := allows(self._spent, sum(others, Amount())):
-                self._reserved[call] = most
-            return allowed
-
-    def settle(self, call: str, spent: Amount) -> None:
-        """Replace the reservation of a call by its cost."""
-        with self._lock:
-            self._reserved.pop(call, None)
-            self._spent += spent
-
-    def release(self, call: str) -> None:
-        """Drop the reservation of a call, if it still has one."""
-        with self._lock:
-            self._reserved.pop(call, None)
-
-    def act(self, number: int) -> int:
-        """Count actions. Return the number of actions so far."""
-        with self._lock:
-            self._actions += number
-            return self._actions
-
-
 class Budget(Record):
     """Limits of a run; None means no limit. ``money`` is in US dollars."""
 
@@ -147,8 +114,8 @@ class Meter:
 
     ``price`` returns the cost of a reply in dollars, or None if the model's price is unknown. ``spent`` holds the
     amounts of earlier invocations. Before a call, its highest possible cost is reserved in the ``ledger``, which all
-    processes of a run share. So calls, tokens and money stay within the budget. A limit on actions is checked there,
-    too; concurrent episodes may exceed it by the actions that they take at the same moment.
+    processes of a run share; a budget that limits calls, tokens, money or actions needs one. So calls, tokens and money
+    stay within the budget. Concurrent episodes may exceed a limit on actions by those taken at the same moment.
     """
 
     def __init__(
@@ -162,7 +129,7 @@ class Meter:
         self._before, self._own = spent or Spent(), Spent()
         self._lock, self._seconds = threading.Lock(), self._before.seconds
         self._begun: float | None = time.monotonic()
-        self._ledger = ledger or ProcessLedger(amount_of(self._before))
+        self._shared = ledger
         self._thread = threading.local()
         self._formulating = False
         self._actions = 0
@@ -217,6 +184,11 @@ class Meter:
         finally:
             self._thread.is_asking = outer
             self._ledger.release(key)
+
+    @property
+    def _ledger(self) -> Ledger:
+        assert self._shared is not None, "a meter with a budget needs the ledger of its run"
+        return self._shared
 
     @property
     def limits_calls(self) -> bool:

@@ -90,42 +90,31 @@ def known_after(environment: Environment, declared: Preconditions, steps: Iterab
     return known
 
 
-def impossible_calls(
-    code: str,
-    functions: Mapping[str, object],
-    known: KnownState,
-    task: Mapping[str, JsonValue],
-    environment: Environment,
-) -> list[Fault]:
-    """Return a fault for each call of a plan that is certain to fail whenever it is reached."""
-    result = dry_run(
-        code,
-        functions,  # type: ignore[arg-type]
-        known,
-        attributes=plan_attributes(type(environment)),
-        values={TASK: task},
-        helpers=[environment.helpers],
-    )
-    return list(result.faults)
-
-
 def dry_run_of(
     environment: Environment,
     task: Task,
-    functions: Mapping[str, object],
+    functions: Mapping[str, Callable[..., object]],
     plan_task: Mapping[str, JsonValue],
     steps: Callable[[], Iterable[Step]],
 ) -> Callable[[str], list[Fault]]:
-    """Return a function that finds the impossible actions of an episode's next cell, given its steps so far.
+    """Return a function that finds the actions of an episode's next cell that are certain to fail when reached.
 
-    ``plan_task`` is the ``task`` of plan code. The function finds nothing if no preconditions are declared.
+    ``steps`` returns those so far; ``plan_task`` is the ``task`` of plan code. The function finds nothing if no
+    preconditions are declared.
     """
     declared = environment.preconditions(task, environment.options)
 
     def find(code: str) -> list[Fault]:
         if declared is None:
             return []
-        known = known_after(environment, declared, steps())
-        return impossible_calls(code, functions, known, plan_task, environment)
+        result = dry_run(
+            code,
+            functions,
+            known_after(environment, declared, steps()),
+            attributes=plan_attributes(type(environment)),
+            values={TASK: plan_task},
+            helpers=[environment.helpers],
+        )
+        return list(result.faults)
 
     return find

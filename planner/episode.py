@@ -339,9 +339,8 @@ class Episode:
         action = spec.bind(*args, **kwargs)
         frame = self._innermost()
         frame.count_down(action)
-        counted = self.environment.counts(action)
         self._guard()
-        if counted and self.actions >= self.settings.actions:
+        if self.actions >= self.settings.actions:
             self._used_up = True
             raise EpisodeOver(f"The episode's {self.settings.actions} actions are used up: {action} was not taken.")
         with environment_errors():
@@ -352,12 +351,11 @@ class Episode:
             line=frame.session.line,
             action=action,
             observation=observation,
-            counted=counted,
             printed=frame.newly_printed(),
         )
         self._round.record("act", **step.model_dump(mode="json", exclude={"undone"}))
         self.steps.append(step)
-        self.actions += counted
+        self.actions += 1
         if self.environment.ended:
             raise RoundOver("The world's episode is over.")
         return plan_value(observation)

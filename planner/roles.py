@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import JsonValue
@@ -14,7 +15,7 @@ from planbook.planner.errors import ModelError
 from planbook.planner.models.context import Fitted, fit, room
 from planbook.planner.models.reasoning import AfterReasoning, without_reasoning
 from planbook.planner.models.tokens import max_usage
-from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, question_label
+from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling
 
 Read = TypeVar("Read")
 DEFAULT_ROLE = "default"
@@ -89,7 +90,9 @@ class Roles:
 
     def seeded(self, seed: int) -> "Roles":
         """Return the same roles with another seed, for another repeat of the same tasks."""
-        return self._copy(self._guard, seed)
+        roles = copy(self)
+        roles._seed = seed
+        return roles
 
     def guarded(self, guard: Callable[[], None]) -> "Roles":
         """Return the same roles with another guard before their own."""
@@ -98,10 +101,9 @@ class Roles:
             guard()
             self._guard()
 
-        return self._copy(both, self._seed)
-
-    def _copy(self, guard: Callable[[], None], seed: int) -> "Roles":
-        return Roles(self._load, self._sampling, guard=guard, meter=self._meter, repairs=self.repairs, seed=seed)
+        roles = copy(self)
+        roles._guard = both
+        return roles
 
     def sampling(self, role: str) -> Sampling:
         """Return the sampling of a role."""
@@ -127,7 +129,6 @@ class Roles:
     def complete(
         self,
         role: str,
-        template: str,
         messages: Sequence[Message],
         sample: Sample = FIRST_SAMPLE,
         on_text: OnText | None = None,
@@ -138,9 +139,8 @@ class Roles:
         """
         self._guard()
         model, sampling = self._load(role), sample.apply(self.sampling(role))
-        with question_label(f"{role}: {template}"):
-            reply = model.complete(messages, sampling, on_text and AfterReasoning(on_text))
-            return without_reasoning(reply), model.name, sampling
+        reply = model.complete(messages, sampling, on_text and AfterReasoning(on_text))
+        return without_reasoning(reply), model.name, sampling
 
 
 def no_model(role: str) -> Model:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from planbook.planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
 from planbook.planner.journal import Body, EventKind, Journal, record, write
-from planbook.planner.models.types import Message, PromptData, Reply, data_of_prompt, question_place
+from planbook.planner.models.types import Message, PromptData, Reply, asking, data_of_prompt
 from planbook.planner.prompts import PROMPTS, Question
 from planbook.planner.reply_stream import RecordPiece, ReplyReader, ReplyStream, WholeReply
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
@@ -154,9 +154,10 @@ class Scope:
         if recorded is not None:
             return self._recorded_reply(number, request, prompt_data, recorded, new_reader)
         stream = ReplyStream(lambda: new_reader(lambda text: self._hear(number, text)), self._heard_before(number))
-        with question_place(f"{self.path}/{number}", prompt_data), self.roles.reserved(role, fitted.messages):
+        question = asking(f"{role}: {template}", f"{self.path}/{number}", prompt_data)
+        with question, self.roles.reserved(role, fitted.messages):
             on_text = None if stream.reader.waits else stream
-            reply, model, sampling = self.roles.complete(role, template, fitted.messages, sample, on_text)
+            reply, model, sampling = self.roles.complete(role, fitted.messages, sample, on_text)
             reply = stream.settle(reply)
             if isinstance(stream.reader.failed, JournalMismatch | JournalFailed):
                 raise stream.reader.failed

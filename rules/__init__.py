@@ -33,20 +33,9 @@ if TYPE_CHECKING:
         useless,
     )
     from planbook.rules.builder import BuilderSettings, build_rules, consolidate
-    from planbook.rules.cases import BUILDER, CONSOLIDATOR, USER, Blame, Case, Form, Permissions
+    from planbook.rules.cases import Blame, Form
     from planbook.rules.describing import describe_type
-    from planbook.rules.draft import apply
-    from planbook.rules.edits import (
-        Applied,
-        Batch,
-        DeleteRule,
-        Edit,
-        History,
-        RuleChange,
-        UpdateRule,
-        WriteRule,
-        new_lesson_ids,
-    )
+    from planbook.rules.edits import Applied, History, new_lesson_ids
     from planbook.rules.errors import RulesError
     from planbook.rules.found_types import MIN_EXAMPLES, Solved, procedure_code, with_solved
     from planbook.rules.matching import PATTERN, match
@@ -72,21 +61,14 @@ else:
     __getattr__ = lazily(__name__)
 
 __all__ = [
-    "BUILDER",
-    "CONSOLIDATOR",
     "MIN_EXAMPLES",
     "NO_EVIDENCE",
     "PATTERN",
     "PROMPTS",
-    "USER",
     "Applied",
-    "Batch",
     "Blame",
     "BuilderSettings",
-    "Case",
     "Citation",
-    "DeleteRule",
-    "Edit",
     "Evidence",
     "Form",
     "FoundType",
@@ -94,22 +76,17 @@ __all__ = [
     "Knowledge",
     "Learned",
     "LearnedMemory",
-    "Permissions",
     "Reflection",
     "Rule",
     "RuleBook",
-    "RuleChange",
     "RuleSystem",
     "RuleType",
     "RulesError",
     "Skill",
     "Solved",
-    "UpdateRule",
     "Verification",
-    "WriteRule",
     "ablated",
     "admit",
-    "apply",
     "build_rules",
     "check_problem",
     "citations",

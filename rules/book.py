@@ -154,15 +154,11 @@ def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
     if any(each.obedience for each in by_rule):
         columns = [_OBEDIENCE, *(each.obedience.cells if each.obedience else ("-",) * 4 for each in by_rule)]
         rows = [(*row, *more) for row, more in zip(rows, columns, strict=True)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "".join(_line(row, widths) for row in rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    aligned = [f"<{width}" for width in widths[:2]] + [f">{width}" for width in widths[2:]]
+    lines = ("  ".join(map(format, row, aligned)).rstrip() for row in rows)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _row(rule: Rule, evidence: Evidence) -> tuple[str, ...]:
     return rule.id, rule.type or "", str(evidence.cited), str(evidence.unblamed), str(evidence.solved)
-
-
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    words, figures = zip(row[:2], widths[:2], strict=True), zip(row[2:], widths[2:], strict=True)
-    cells = [word.ljust(width) for word, width in words] + [figure.rjust(width) for figure, width in figures]
-    return "  ".join(cells).rstrip() + "\n"

@@ -34,22 +34,15 @@ class Case(StrEnum):
         return list(Case).index(self) + 1
 
 
-def case_of(outcome: Outcome, verdict: Blame | None) -> Case:
-    """Return the case of an episode. A direct success needs no verdict; unclassified runs pass IMPERFECT_RULES.
-
-    Raises ValueError for an episode that says nothing about the rules, and for a missing verdict.
-    """
+def case_of(outcome: Outcome, blame: Blame) -> Case:
+    """Return the case of an episode that was played to its end; a direct success blames nobody."""
     if outcome is Outcome.DIRECT_SUCCESS:
         return Case.DIRECT_SUCCESS
-    if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
-        raise ValueError(f"an episode with the outcome {outcome.value} has no case: no rule is learned from it")
-    if verdict is None:
-        raise ValueError(f"{outcome.value} needs a verdict, {Blame.IMPERFECT_RULES} or {Blame.IMPERFECT_AGENT}")
     if outcome is Outcome.INDIRECT_SUCCESS:
         imperfect_agent, imperfect_rules = Case.INDIRECT_IMPERFECT_AGENT, Case.INDIRECT_IMPERFECT_RULES
     else:
         imperfect_agent, imperfect_rules = Case.FAILURE_IMPERFECT_AGENT, Case.FAILURE_IMPERFECT_RULES
-    return imperfect_agent if verdict is Blame.IMPERFECT_AGENT else imperfect_rules
+    return imperfect_agent if blame is Blame.IMPERFECT_AGENT else imperfect_rules
 
 
 _MARKUP = " \t*_#>`-=|~.:"
@@ -178,5 +171,3 @@ CONSOLIDATOR = Permissions(
     changes_from=ALL - SUCCESS,
 )
 """The edits that the Consolidator may make."""
-USER = Permissions(when="By hand", writes=ALL, updates=ALL, deletes=ALL, changes_to=ALL, changes_from=ALL)
-"""The edits that a person may make: all of them."""

@@ -102,14 +102,6 @@ def _instead(permissions: Permissions) -> str:
     return f"only these may: {listed(permissions.writes)}" if permissions.form.types else "update the rules there are"
 
 
-def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> RuleChange:
-    """Return the change that a batch makes to a book. Raises BatchRefused with every fault of the batch."""
-    draft = Draft(book, permissions)
-    for edit in batch.edits:
-        draft.add(edit)
-    return draft.change(batch)
-
-
 class Draft:
     """Edits added one by one. A rule gets its id as soon as it is written, so that later edits may name it.
 

@@ -128,13 +128,11 @@ Entry = Annotated[Applied | Undone, Field(discriminator="kind")]
 """One entry of the log of a rule book: a batch was applied, or changes were undone."""
 
 
-def replay(initial: RuleBook, entries: Iterable[Entry]) -> RuleBook:
-    """Return the book at the end of a log. Raises BadHistory for a log that does not fit the book."""
-    return states(initial, entries)[-1]
-
-
 def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
-    """Return the initial book and the one after each entry. The numbers of undone rules are not assigned again."""
+    """Return the initial book and the one after each entry. The numbers of undone rules are not assigned again.
+
+    Raises BadHistory for a log that does not fit the book.
+    """
     books = [initial]
     for entry in entries:
         if isinstance(entry, Applied):
@@ -162,21 +160,21 @@ class History(Learned):
     @property
     def book(self) -> RuleBook:
         """The current rules. Raises BadHistory."""
-        return replay(self.initial, self.entries)
+        return states(self.initial, self.entries)[-1]
 
     def record(self, change: RuleChange) -> "History":
         """Return the history with this change added. Raises BadHistory unless it was made for the current book."""
         change.on(self.book)
         return self._with(Applied(change=change))
 
-    def undo(self, entry: int, who: str = "user") -> "History":
+    def undo(self, entry: int) -> "History":
         """Return the history with an entry and all later ones undone; an undo can be undone. Raises BadHistory."""
         if not 1 <= entry <= len(self.entries):
             raise BadHistory(f"there is no change {entry} to undo; {self._valid_numbers()}")
         before, now = self._states([entry - 1, len(self.entries)])
         if before.active == now.active:
             raise BadHistory(f"undoing change {entry} changes nothing: the rules are as they were before it")
-        return self._with(Undone(entry=entry, who=who))
+        return self._with(Undone(entry=entry))
 
     def diff(self, first: int, last: int) -> str:
         """Return the differences between two states, rule by rule, as unified diffs. Raises BadHistory."""

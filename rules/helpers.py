@@ -3,7 +3,8 @@
 import ast
 import builtins
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import dedent
 
@@ -12,41 +13,32 @@ from pydantic import BaseModel
 from planbook.envs import Environment
 from planbook.planner import TASK, functions_to_check, plan_attributes
 from planbook.rules.book import RuleBook
-from planbook.rules.types import Learned, RuleType, Skill
-from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, carry, check, definitions, parse, parse_source
+from planbook.rules.types import RuleType, Skill
+from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, carry, check, defined_names, parse_source
 
 _BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 """Builtins of plans; a helper must not redefine them, since it would mislead its readers."""
 
 
-class Helpers(Learned):
-    """Code that only defines and cannot fail; ``skipped`` lists what was left out and why."""
-
-    code: str = ""
-    skipped: tuple[str, ...] = ()
-
-
-def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[tuple[str, str]]:
-    """Return pairs of origin and code: the examples of helper rules, then the skills.
+def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[str]:
+    """Return code that may define helpers: the examples of helper rules, then the skills.
 
     If rules have no types, any example may hold a helper.
     """
-    rules = [rule for rule in book.active if rule.type in (None, RuleType.USEFUL_HELPER_METHOD) and rule.example]
-    return [(rule.id, rule.example) for rule in rules] + [(f"skill {skill.task.type}", skill.code) for skill in skills]
+    rules = (rule for rule in book.active if rule.type in (None, RuleType.USEFUL_HELPER_METHOD) and rule.example)
+    return [rule.example for rule in rules] + [skill.code for skill in skills]
 
 
-def helper_code(
-    sources: Sequence[tuple[str, str]], environment: type[Environment], options: BaseModel | None = None
-) -> Helpers:
+def helper_code(sources: Iterable[str], environment: type[Environment], options: BaseModel | None = None) -> str:
     """Return the functions and classes that the sources define, with their imports and constants. Never raises.
 
-    The first definition of a name wins; the environment's own helpers come first. Definitions that are not safe are
-    left out, with everything that needs them.
+    The code only defines, and cannot fail. The first definition of a name wins; the environment's own helpers come
+    first. Definitions that are not safe are left out, with everything that needs them.
     """
     collection = _Collection(environment, options)
-    for origin, code in sources:
-        collection.add_source(origin, dedent(code))
-    return Helpers(code=_join(collection.parts), skipped=tuple(collection.skipped))
+    for code in sources:
+        collection.add_source(dedent(code))
+    return _join(collection.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +46,6 @@ class _HelperPart:
     """A top-level statement: an import, a constant, a function or a class."""
 
     name: str
-    origin: str
     source: str
     node: ast.stmt
 
@@ -66,6 +57,10 @@ class _HelperPart:
     def is_import(self) -> bool:
         return isinstance(self.node, ast.Import | ast.ImportFrom)
 
+    def may_stand_for(self, other: "_HelperPart") -> bool:
+        """Return True if the other may be left out: both are definitions, or they are the same."""
+        return (self.is_definition and other.is_definition) or ast.dump(self.node) == ast.dump(other.node)
+
 
 class _Collection:
     """Collects definitions that fit together."""
@@ -73,82 +68,44 @@ class _Collection:
     def __init__(self, environment: type[Environment], options: BaseModel | None) -> None:
         self._functions: Mapping[str, Callable[..., object]] = functions_to_check(environment, options)
         self._attributes = plan_attributes(environment)
-        self._environment = {part.name: part for part in _parts(environment.helpers, "the environment")}
-        self._reserved = {TASK, *(name.partition(".")[0] for name in (*self._functions, *self._attributes))}
+        self._environment = {part.name: part for part in _parts(environment.helpers)}
+        session = (name.partition(".")[0] for name in (*self._functions, *self._attributes))
+        self._reserved = {TASK, *session, *_BUILTINS}
         self._names = bound_names(environment.helpers) | {TASK}
         self.parts: list[_HelperPart] = []
-        self.skipped: list[str] = []
 
-    def add_source(self, origin: str, code: str) -> None:
-        """Add the definitions of one source, and record what is left out."""
-        tree = parse(code)
-        if isinstance(tree, Fault):
-            where = f" in line {tree.line}" if tree.line else ""
-            self.skipped.append(f"{origin}: not Python{where}; only complete definitions around it can be used")
-        for definition in definitions(code):
-            try:
-                problem = self._add_definition(definition.name, _parts(carry(code, [definition.name]), origin))
-            except (SyntaxError, RecursionError) as error:
-                problem = f"it cannot be read: {error}"
-            if problem:
-                self.skipped.append(f"{origin}: {definition.name} is left out: {problem}")
+    def add_source(self, code: str) -> None:
+        """Add the definitions of one source that are safe and fit, each with everything it needs."""
+        for name in defined_names(code):
+            defined = {**{part.name: part for part in self.parts}, **self._environment}
+            if name not in defined:
+                with suppress(SyntaxError, RecursionError):
+                    self._add(_parts(carry(code, [name])), defined)
 
-    def _add_definition(self, name: str, parts: list[_HelperPart]) -> str | None:
-        """Add a definition with everything it needs; return the problem if it is left out."""
-        (own,) = (part for part in parts if part.name == name)
-        existing = self._defined().get(name)
-        if existing is None:
-            return self._add_parts(parts)
-        if existing.origin != own.origin and _differ(own, existing):
-            return f"{existing.origin} defines it already"
-        return None
-
-    def _add_parts(self, parts: list[_HelperPart]) -> str | None:
-        """Add parts that need each other; return the problem if they do not fit."""
-        defined = self._defined()
+    def _add(self, parts: list[_HelperPart], defined: Mapping[str, _HelperPart]) -> None:
         new = [part for part in parts if part.name not in defined]
-        if problem := next(self._problems(parts, new, defined), None):
-            return problem
-        candidate = [*self.parts, *new]
-        faults = check(
-            _join(candidate),
-            self._functions,
-            attributes=self._attributes,
-            names=self._names,
-            allow_definitions_only=True,
-        )
-        if faults:
-            return f"{faults[0].type}: {faults[0].message}"
-        self.parts = candidate
-        return None
-
-    def _problems(
-        self, parts: list[_HelperPart], new: list[_HelperPart], defined: Mapping[str, _HelperPart]
-    ) -> Iterator[str]:
         imports = [ast.unparse(part.node) for part in (*defined.values(), *new) if part.is_import]
-        for part in parts:
-            if not part.source:
-                yield "a line that it needs holds several statements"
-            elif part.name in self._reserved:
-                yield f"{part.name} belongs to the environment"
-            elif part.name in _BUILTINS:
-                yield f"{part.name} belongs to Python"
-            elif part in new:
-                yield from objections(part.node, imports)
-            elif not (part.is_definition and defined[part.name].is_definition) and _differ(part, defined[part.name]):
-                yield f"{part.name} means something else in {defined[part.name].origin}"
+        candidate = [*self.parts, *new]
+        fits = all(defined[part.name].may_stand_for(part) for part in parts if part.name in defined)
+        if fits and all(self._is_safe(part, imports) for part in new) and not self._faults(candidate):
+            self.parts = candidate
 
-    def _defined(self) -> dict[str, _HelperPart]:
-        return {**{part.name: part for part in self.parts}, **self._environment}
+    def _is_safe(self, part: _HelperPart, imports: Collection[str]) -> bool:
+        """Return True for a part with lines and a name of its own that may run anywhere."""
+        return bool(part.source) and part.name not in self._reserved and is_safe(part.node, imports)
+
+    def _faults(self, parts: list[_HelperPart]) -> list[Fault]:
+        names, attributes = self._names, self._attributes
+        return check(_join(parts), self._functions, attributes=attributes, names=names, allow_definitions_only=True)
 
 
-def _parts(code: str, origin: str) -> list[_HelperPart]:
+def _parts(code: str) -> list[_HelperPart]:
     """Return the statements of valid code, each with the comment above it."""
     lines, parts, end = code.split("\n"), list[_HelperPart](), 0
     for node in parse_source(code).body:
         source = "\n".join(lines[end : node.end_lineno]).strip("\n")
         end = node.end_lineno or end
-        parts.append(_HelperPart(_name(node), origin, source, node))
+        parts.append(_HelperPart(_name(node), source, node))
     return parts
 
 
@@ -162,10 +119,6 @@ def _name(node: ast.stmt) -> str:
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
             return name
     return ""
-
-
-def _differ(one: _HelperPart, other: _HelperPart) -> bool:
-    return ast.dump(one.node) != ast.dump(other.node)
 
 
 def _join(parts: Sequence[_HelperPart]) -> str:
@@ -186,53 +139,48 @@ METHOD_DECORATORS = frozenset({"classmethod", "property", "staticmethod"})
 """Method decorators that cannot fail."""
 
 
-def objections(statement: ast.stmt, imports: Collection[str]) -> Iterator[str]:
-    """Yield the reasons why a statement is not safe to run anywhere.
+def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:
+    """Return True for a statement that cannot fail and has no effect, provided that built-ins keep their meaning.
 
-    ``imports`` are the import statements of the same code. Redefined builtins are left to the caller.
+    ``imports`` are the import statements of the same code.
     """
     match statement:
         case ast.Import() | ast.ImportFrom():
-            return
+            return True
         case (
-            ast.Assign(targets=[ast.Name(id=name)], value=value)
-            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ast.Assign(targets=[ast.Name()], value=value) | ast.AnnAssign(target=ast.Name(), value=ast.expr() as value)
         ):
-            if not _is_plain(value) and not _is_pattern(value, imports):
-                yield f"{name} is computed by code; only constants with plain values can be used"
+            return _is_plain(value) or _is_pattern(value, imports)
         case ast.FunctionDef():
-            yield from _function_objections(statement, frozenset())
+            return _is_safe_function(statement)
         case ast.ClassDef():
-            yield from _class_objections(statement)
-        case _:
-            yield f"line {statement.lineno} of it does more than define something"
+            bases = [ast.unparse(base) for base in statement.bases]
+            is_plain = not statement.decorator_list and not statement.keywords and len(bases) < 2
+            return is_plain and EXCEPTIONS.issuperset(bases) and all(map(_is_safe_member, statement.body))
+    return False
 
 
-def _function_objections(node: ast.FunctionDef, allowed_decorators: Collection[str]) -> Iterator[str]:
-    for number, decorator in enumerate(map(ast.unparse, node.decorator_list)):
-        if number or decorator not in allowed_decorators:
-            yield f"the decorator @{decorator} of {node.name} is run when it is defined"
-    for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
-        if not _is_plain(default) and not isinstance(default, ast.Name):
-            yield f"a default of {node.name} is computed by code: {ast.unparse(default)}"
+def _is_safe_function(node: ast.FunctionDef, decorators: Collection[str] = ()) -> bool:
+    """Return True if the defaults are plain, and the decorator, if any, is one of these."""
+    defaults = (*node.args.defaults, *filter(None, node.args.kw_defaults))
+    decorated = [ast.unparse(decorator) for decorator in node.decorator_list]
+    return (
+        len(decorated) < 2
+        and all(decorator in decorators for decorator in decorated)
+        and all(_is_plain(default) or isinstance(default, ast.Name) for default in defaults)
+    )
 
 
-def _class_objections(node: ast.ClassDef) -> Iterator[str]:
-    bases = [ast.unparse(base) for base in node.bases]
-    if node.decorator_list or node.keywords or len(bases) > 1 or not EXCEPTIONS.issuperset(bases):
-        yield f"the class {node.name} is more than a plain class or exception"
-    for statement in node.body:
-        match statement:
-            case ast.FunctionDef(name=name) if name not in METHOD_DECORATORS:
-                yield from _function_objections(statement, METHOD_DECORATORS)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
-                _is_plain(value) and name not in METHOD_DECORATORS and not name.startswith("__")
-            ):
-                pass
-            case ast.Pass() | ast.Expr(value=ast.Constant()):
-                pass
-            case _:
-                yield f"the class {node.name} does more than define methods and plain fields"
+def _is_safe_member(statement: ast.stmt) -> bool:
+    """Return True for a method or a plain field of a class."""
+    match statement:
+        case ast.FunctionDef(name=name):
+            return name not in METHOD_DECORATORS and _is_safe_function(statement, METHOD_DECORATORS)
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return _is_plain(value) and name not in METHOD_DECORATORS and not name.startswith("__")
+        case ast.Pass() | ast.Expr(value=ast.Constant()):
+            return True
+    return False
 
 
 def _is_plain(value: ast.expr) -> bool:

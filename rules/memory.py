@@ -16,7 +16,7 @@ from planbook.rules.procedures import params_read
 from planbook.rules.retrieval import other_helpers, precedent_for, rules_for, select_rules
 from planbook.rules.telling import in_brief, tell_calls, tell_knowledge, tell_manual, tell_rules, without_defined
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
-from planbook.sandbox import definitions
+from planbook.sandbox import defined_names
 
 RenderRules = Callable[[Sequence[Rule]], str]
 """Renders the rules chosen for a task."""
@@ -74,7 +74,7 @@ class LearnedMemory:
         helpers = self._helpers(book, [precedent] if isinstance(precedent, Skill) else [])
         rules, example = "" if self._by_task else tell_manual(self.knowledge), self.knowledge.example
         if self._by_task:
-            defined = [definition.name for definition in definitions(helpers)]
+            defined = defined_names(helpers)
             example = "" if _is_skill_for(precedent, task) else example
             fitting = RuleBook.of(rules_for(book, task, self.knowledge.skills.get(task.type)))
             book, rules = self._tell_by_task(task, fitting, defined, precedent)
@@ -102,13 +102,13 @@ class LearnedMemory:
             text = tell_calls(text, others, defined)
             if self.rule_tokens is None or estimate_tokens(text) <= self.rule_tokens:
                 return RuleBook.of((*book.active, *others)), text
-        fewest = RuleBook.of(select_rules(bare, task, "", self.rule_tokens or 0))
+        fewest = RuleBook.of(select_rules(bare, task, self.rule_tokens or 0))
         return fewest, tell_rules(fewest.active)
 
     def _helpers(self, book: RuleBook, skills: list[Skill]) -> str:
         if not self._defines_helpers:
             return ""
-        return helper_code(helper_sources(book, skills), self.environment, self.options).code
+        return helper_code(helper_sources(book, skills), self.environment, self.options)
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:

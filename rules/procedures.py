@@ -130,43 +130,24 @@ class Verification(Learned):
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
-class Attempt(Learned):
-    """A procedure from a model, and its results."""
-
-    procedure: Procedure
-    verifications: tuple[Verification, ...]
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """The feedback on the tasks that the procedure did not solve."""
-        return tuple(each.feedback for each in self.verifications if not each.solved)
-
-    @property
-    def solves_all(self) -> bool:
-        """True if the procedure solved every task that it was tried on, and at least one."""
-        return bool(self.verifications) and all(each.solved for each in self.verifications)
-
-
 class Generalised(Learned):
-    """The result of generalising a skill: ``procedure`` is None if none held; ``problem`` is the reason for stopping.
+    """The result of generalising a skill: the procedure that solved every task, if one did.
 
-    ``verified_on`` lists the ids of the tasks that the procedure solved.
+    ``attempts`` has the results of each procedure that was tried, in order.
     """
 
     procedure: Procedure | None = None
-    attempts: tuple[Attempt, ...] = ()
-    verified_on: tuple[str, ...] = ()
-    problem: str = ""
+    attempts: tuple[tuple[Verification, ...], ...] = ()
 
     @property
     def elsewhere(self) -> str:
         """The first failure of a procedure in another scene, which says something about the environment."""
-        failures = [failure for attempt in self.attempts for failure in attempt.failures]
+        failures = [each.feedback for results in self.attempts for each in results if not each.solved]
         return shortened(failures[0], FAILURE_CHARACTERS) if failures else ""
 
     def actions_on(self, tasks: int) -> int:
         """Return the number of actions of the last procedure on the first ``tasks`` tasks."""
-        return sum(each.actions for attempt in self.attempts[-1:] for each in attempt.verifications[:tasks])
+        return sum(each.actions for results in self.attempts[-1:] for each in results[:tasks])
 
 
 def generalise(
@@ -179,11 +160,10 @@ def generalise(
     environment: type[Environment],
     options: BaseModel | None = None,
     actions: int,
-    attempts: int = ATTEMPTS,
     current: Procedure | None = None,
     failed: Sequence[Verification] = (),
 ) -> Generalised:
-    """Ask for a procedure, verify it, and ask again with the failures, until one holds or ``attempts`` are used up.
+    """Ask for a procedure, verify it, and ask again with the failures, until one holds or ``ATTEMPTS`` are used up.
 
     ``knowledge`` has a skill of the type; ``played`` holds the building episodes so far, including the skill's;
     ``actions`` is the limit of an episode. ``verify`` plays a procedure on at least one task of its type. ``current``
@@ -197,20 +177,19 @@ def generalise(
     prompt, code = PROMPTS["generalise"], current.code if current else ""
     values = _prompt_values(knowledge, skill, same_type, environment, code, _failure_texts(failed))
     values["actions"] = actions
-    tried: list[Attempt] = []
-    while len(tried) < attempts:
+    tried: list[tuple[Verification, ...]] = []
+    while len(tried) < ATTEMPTS:
         try:
             answer = scope.ask(PLANNER, prompt, read=read, history=history, **values)
-        except UnusableReply as unusable:
-            return Generalised(attempts=tuple(tried), problem=str(unusable))
+        except UnusableReply:
+            break
         source = _source(skill, same_type, answer.reply)
         procedure = learned_procedure(answer.value, task_type, environment, source, options)
-        tried.append(Attempt(procedure=procedure, verifications=tuple(verify(procedure))))
-        if tried[-1].solves_all:
-            solved = tuple(each.task_id for each in tried[-1].verifications)
-            return Generalised(procedure=procedure, attempts=tuple(tried), verified_on=solved)
+        tried.append(tuple(verify(procedure)))
+        if tried[-1] and all(each.solved for each in tried[-1]):
+            return Generalised(procedure=procedure, attempts=tuple(tried))
         history, prompt, values = answer.history, PROMPTS["generalise_again"], _failure_values(tried[-1])
-    return Generalised(attempts=tuple(tried), problem=f"none of {attempts} procedures held on every task")
+    return Generalised(attempts=tuple(tried))
 
 
 def verified(trajectory: Trajectory) -> Verification:
@@ -269,15 +248,9 @@ def _as_json(params: Mapping[str, JsonValue]) -> str:
     return json.dumps(dict(params), ensure_ascii=False)
 
 
-def _failure_values(attempt: Attempt) -> dict[str, Any]:
-    if not attempt.verifications:
-        raise ValueError(f"{attempt.procedure.name} was verified on no task; verify it on at least one")
-    failed = [each for each in attempt.verifications if not each.solved]
-    return {
-        "total": len(attempt.verifications),
-        "solved": len(attempt.verifications) - len(failed),
-        "failures": _failure_texts(failed),
-    }
+def _failure_values(results: Sequence[Verification]) -> dict[str, Any]:
+    failed = [each for each in results if not each.solved]
+    return {"total": len(results), "solved": len(results) - len(failed), "failures": _failure_texts(failed)}
 
 
 def _failure_texts(failed: Sequence[Verification]) -> list[Text]:

@@ -33,12 +33,6 @@ def scores(query: str, texts: Sequence[str]) -> list[float]:
     return [round(score, _SCORE_DIGITS) for score in BM25(corpus).scores(query_words)]
 
 
-def ranked(query: str, texts: Sequence[str], second_query: str = "") -> list[int]:
-    """Return the indexes of the texts, most relevant first. Ties are decided by the second query, then by order."""
-    first, second = scores(query, texts), scores(second_query, texts)
-    return sorted(range(len(texts)), key=lambda n: (-first[n], -second[n], n))
-
-
 def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[Rule, ...]:
     """Return the rules that a planner needs for a task, in the order of their ids; ``skill`` is the one of its type.
 
@@ -71,11 +65,11 @@ def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
     return {id: words + code / 2 for id, words, code in zip(book.ids, by_words, by_code, strict=True)}
 
 
-def select_rules(book: RuleBook, task: Task, scene: str, token_budget: int) -> tuple[Rule, ...]:
+def select_rules(book: RuleBook, task: Task, token_budget: int) -> tuple[Rule, ...]:
     """Return the rules for a task in the order of their ids: all if they fit the budget, else the best matches.
 
-    Rules are ranked by the task's goal and type; the scene decides ties. A rule comes with the rules that it names or
-    builds on, and is left out if they do not fit the budget together.
+    Rules are ranked by the task's goal and type. A rule comes with the rules that it names or builds on, and is left
+    out if they do not fit the budget together.
     """
     texts = [_text_of(rule) for rule in book.active]
     if sum(map(estimate_tokens, texts)) <= token_budget:
@@ -83,8 +77,8 @@ def select_rules(book: RuleBook, task: Task, scene: str, token_budget: int) -> t
     cost = {rule.id: estimate_tokens(text) for rule, text in zip(book.active, texts, strict=True)}
     chosen: set[str] = set()
     left = token_budget
-    for position in ranked(_query(task), texts, second_query=scene):
-        group = _with_cited(book, book.active[position]) - chosen
+    for _, rule in sorted(zip(scores(_query(task), texts), book.active, strict=True), key=lambda scored: -scored[0]):
+        group = _with_cited(book, rule) - chosen
         needed = sum(cost[id] for id in group)
         if needed <= left:
             chosen |= group

@@ -39,13 +39,11 @@ if TYPE_CHECKING:
     from planbook.sandbox.policy.compiler import code_lines, parse_source
     from planbook.sandbox.policy.rules import MAX_SOURCE, PRELOADED, REFUSED_BUILTINS
     from planbook.sandbox.reading.definitions import (
-        Definition,
         bound_by_part,
         bound_names,
         carry,
         carryable,
-        definitions,
-        sections,
+        defined_names,
     )
     from planbook.sandbox.reading.growing import (
         GrowingReply,
@@ -55,7 +53,7 @@ if TYPE_CHECKING:
         statements_of,
     )
     from planbook.sandbox.reading.reply import ReadReply, read_reply
-    from planbook.sandbox.reading.syntax import locate_error, parse
+    from planbook.sandbox.reading.syntax import parse
     from planbook.sandbox.session import GrowingCell, Session
     from planbook.sandbox.suggest import closest, did_you_mean, nearest_names
     from planbook.sandbox.types import CellResult, Fault, FaultKind, Limits
@@ -70,7 +68,6 @@ __all__ = [
     "BadAnswer",
     "BadFunction",
     "CellResult",
-    "Definition",
     "DryRun",
     "Fault",
     "FaultKind",
@@ -101,15 +98,13 @@ __all__ = [
     "check_procedure",
     "closest",
     "code_lines",
-    "definitions",
+    "defined_names",
     "did_you_mean",
     "dry_run",
-    "locate_error",
     "nearest_names",
     "only_defines",
     "parse",
     "parse_source",
     "read_reply",
-    "sections",
     "statements_of",
 ]

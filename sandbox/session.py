@@ -190,7 +190,7 @@ class Session:
                 conversation.recorded.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
                 end = ends[-1]
             except LimitReached as reached:
-                faults = (limit_fault(reached.name, self._limits, reached.detail),)
+                faults = (limit_fault(reached.name, self._limits),)
             except (HostileFrame, FrameTooLong) as error:
                 faults = (limit_fault("protocol", self._limits, str(error)),)
             except ChannelClosed:

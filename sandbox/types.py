@@ -148,10 +148,10 @@ MAX_DETAIL = 300
 
 
 class LimitReached(Exception):
-    """The cell must end now. ``name`` is a key of MESSAGES; ``detail`` says more."""
+    """The cell must end now. ``name`` is a key of MESSAGES."""
 
-    def __init__(self, name: str, detail: str = "") -> None:
-        self.name, self.detail = name, detail
+    def __init__(self, name: str) -> None:
+        self.name = name
         super().__init__(name)
 
 

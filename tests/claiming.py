@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 from tests.planner.counsellors import NO, PLAN, YES, aligned, question
 from tests.planner.players import code
 

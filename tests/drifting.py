@@ -88,17 +88,17 @@ for box in boxes:
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
     """The type of a goal, a plan, what is left to do, or the procedure of a plan, which does as was seen last."""
-    told = "\n".join(message.content for message in messages)
-    *_, thing = re.findall(r"put the (\w+) on the table", told)
+    conversation = "\n".join(message.content for message in messages)
+    *_, thing = re.findall(r"put the (\w+) on the table", conversation)
     if "# Types of tasks that have a procedure" in messages[-1].content:
         return json.dumps({"type": "put_table", "params": {"thing": thing}})
     if messages[-1].content.startswith("# Feedback"):
         return "### Code\n```python\nagent.leave()\n```"
-    if "# What has been tried" in messages[-1].content and HELD in told:
+    if "# What has been tried" in messages[-1].content and HELD in conversation:
         return f"### Code\n```python\nagent.put({thing!r})\nagent.leave()\n```"
-    verb = "pull" if REFUSED in told else "open"
-    seen = {"verb": verb, "words": NEW_WORDS if NEW_WORDS in told else "you see "}
-    seen["again"] = "\n        agent.put(thing)" if HELD in told else ""
+    verb = "pull" if REFUSED in conversation else "open"
+    seen = {"verb": verb, "words": NEW_WORDS if NEW_WORDS in conversation else "you see "}
+    seen["again"] = "\n        agent.put(thing)" if HELD in conversation else ""
     if "# A task that was done" in messages[-1].content:
         body = PLAN.format(thing='task.params["thing"]', **seen).strip().replace("\n", "\n    ")
         return f"```python\ndef solve(agent, task):\n    {body}\n```"

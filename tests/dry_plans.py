@@ -168,5 +168,5 @@ def wrongly_told(plan: str, run: DryRun, accepted: Mapping[int, Sequence[bool]])
 
     What is told of a call only as it is made from another place is left out: the line alone does not tell those apart.
     """
-    told = [fault for fault in run.faults if ", called in " not in fault.message]
-    return [f"{fault}\n{plan}" for fault in told if any(accepted.get(fault.line or 0, ()))]
+    reported = [fault for fault in run.faults if ", called in " not in fault.message]
+    return [f"{fault}\n{plan}" for fault in reported if any(accepted.get(fault.line or 0, ()))]

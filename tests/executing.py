@@ -94,9 +94,9 @@ def kernel_tells() -> bool:
     pidfd = os.pidfd_open(child)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    told = was_killed(pidfd)
+    known = was_killed(pidfd)
     os.close(pidfd)
-    return told
+    return known
 
 
 def kill(process: int) -> None:
@@ -104,6 +104,6 @@ def kill(process: int) -> None:
     os.kill(process, signal.SIGKILL)
 
 
-def told(folder: Path) -> list[tuple[Any, ...]]:
+def episodes_of(folder: Path) -> list[tuple[Any, ...]]:
     """What happened in the episodes of the run in a folder, without times."""
     return [row for row in history(folder / "run") if row[0] != "run"]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from planbook.cli import main
+from planbook.config import RECORDINGS
 from planbook.runs import Run
 from planbook.store import Event
 from tests.command import ROOT
@@ -20,6 +21,12 @@ SCRIPT = ROOT / "tests" / "toy_script.py"
 def scripted(name: str = "answer") -> str:
     """The scripted model of a name, good from any folder."""
     return f"scripted:{SCRIPT}:{name}"
+
+
+def saying(folder: Path, reply: str) -> str:
+    """Write a scripted model that always gives the same reply into a folder, and return how it is named."""
+    (folder / "model.py").write_text(f"def answer(messages, sampling):\n    return {reply!r}\n")
+    return f"scripted:{folder / 'model.py'}:answer"
 
 
 BUILD = ("build", "--env", "toy", "--model", scripted())
@@ -41,6 +48,12 @@ class Finished(NamedTuple):
     def printed(self) -> str:
         """Everything that was printed, on lines as they come, without what a width breaks."""
         return " ".join((self.stdout + self.stderr).split())
+
+
+def command_of(recording: str) -> list[str]:
+    """Return the command that the first line of a shipped recording names."""
+    words: str = json.loads((RECORDINGS / f"{recording}.jsonl").read_text().splitlines()[0])["command"]
+    return words.split()
 
 
 def here(*arguments: object) -> Finished:

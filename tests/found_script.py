@@ -43,14 +43,14 @@ def bfcl_turn(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def _reply(messages: Sequence[Message], plan: Callable[[str], str]) -> str:
-    told = messages[1].content
-    if "# A task that was done" not in told:
+    request = messages[1].content
+    if "# A task that was done" not in request:
         goal = messages[-1].content.rpartition("Goal: " if "\nGoal: " in messages[-1].content else "Your task is to: ")[
             2
         ]
         return f"### Plan\nGo.\n### Code\n```python\n{plan(goal.strip())}\n```\n"
-    goal = told.partition("The task: ")[2].partition("\n\nThe first observation:")[0]
-    params = told.partition("for the task above it is ")[2].partition("\n")[0]
+    goal = request.partition("The task: ")[2].partition("\n\nThe first observation:")[0]
+    params = request.partition("for the task above it is ")[2].partition("\n")[0]
     tree = _Parameters(json.loads(params or "{}")).visit(ast.parse(plan(goal.strip())))
     solve = ast.parse("def solve(agent, task): ...").body[0]
     assert isinstance(solve, ast.FunctionDef)

@@ -20,9 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from planbook.config import RECORDINGS
 from planbook.runs import Run
-from tests.flows import here
+from tests.flows import command_of, here
 from tests.planbook.recorded_episodes import EPISODES
 
 FOLDER = Path(__file__).parent / "planbook" / "golden"
@@ -36,7 +35,7 @@ CHANGING = ("name", "runs", "seconds", "per_solved")
 
 def play(name: str, run: Path) -> Any:
     """Play a recording into a folder, learning included, and return the command's result."""
-    command = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"].split()
+    command = command_of(name)
     played = here(*command, "--model", f"recorded:{name}", "--out", run, "--json")
     assert played.returncode == 0, played.printed
     if command[0] == "build":

@@ -237,7 +237,7 @@ PATIENCE_SECONDS = 150
 MARKS: Mapping[str, str] = {
     "planbook.workers.pool": "worker",
     "planbook.sandbox.worker.zygote": "zygote",
-    "ray::RemoteTask": "actor",
+    "ray::RemoteJob": "actor",
     "ray::": "Ray's worker",
     "gcs_server": "gcs",
     "raylet/raylet": "raylet",
@@ -276,7 +276,7 @@ class RandomKills:
     """
 
     command: Sequence[str]
-    said: Path
+    output: Path
     dice: random.Random
     env: Mapping[str, str] = field(default_factory=dict)
     more: Sequence[int] = ()
@@ -294,22 +294,22 @@ class RandomKills:
             self.codes.append(self._live(kills))
             struck = self.blows[before:]
             recovering = any(blow.what in self.waits for blow in self.blows[-2:])
-            assert self.codes[-1] == 0 or struck or recovering, self.told()
-            assert len(self.codes) <= kills + 40, self.told()
+            assert self.codes[-1] == 0 or struck or recovering, self.report()
+            assert len(self.codes) <= kills + 40, self.report()
 
-    def told(self) -> str:
+    def report(self) -> str:
         """Return what happened, for whoever looks at a failure."""
         blows = "\n".join(map(str, self.blows))
-        return f"drivers ended with {self.codes}; killed were\n{blows}\nThe drivers said:\n{self.said.read_text()}"
+        return f"drivers ended with {self.codes}; killed were\n{blows}\nThe drivers said:\n{self.output.read_text()}"
 
     def _live(self, kills: int) -> int:
         begun = time.monotonic()
-        with self.said.open("a") as said:
+        with self.output.open("a") as output:
             driver = subprocess.Popen(
                 [sys.executable, "-m", "planbook", *self.command],
                 cwd=ROOT,
                 env={**os.environ, **self.env},
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 process_group=0,
             )
@@ -326,7 +326,7 @@ class RandomKills:
             return driver.wait(PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
             kill(driver.pid)
-            raise AssertionError(f"a driver did not end.\n{self.told()}") from None
+            raise AssertionError(f"a driver did not end.\n{self.report()}") from None
 
     def _victim(self, driver: int) -> tuple[str, int]:
         """Return the next victim: each kind of process is equally likely, however many there are of it."""

@@ -81,9 +81,9 @@ def script(folder: Path, url: str, *arguments: str) -> "subprocess.CompletedProc
 
 def printed_by(done: "subprocess.CompletedProcess[str]", codes: tuple[int, ...]) -> list[str]:
     """Return the lines that a command printed, if it ended as it should."""
-    told = f"{shlex.join(done.args)}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
-    assert "Traceback" not in done.stderr, told
-    assert done.returncode in codes, told
+    message = f"{shlex.join(done.args)}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr, message
+    assert done.returncode in codes, message
     return [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
 
 
@@ -95,11 +95,12 @@ def compare(shown: list[str], printed: list[str]) -> None:
             assert line.rstrip() in rest, "\n".join([f"not printed as shown: {line}", *printed])
 
 
-def play(page: Path, folder: Path, url: str) -> None:
-    """Do what a page shows, in an empty folder. ``url`` is that of the model server."""
+def play(page: Path, folder: Path, url: str, without: str = "") -> None:
+    """Do what a page shows, but for blocks that hold ``without``, in an empty folder. ``url``: the model server."""
     (folder / "examples").symlink_to(ROOT / "examples")
     printed: list[str] | None = None
-    for number, block in enumerate(blocks(page)):
+    shown_blocks = [block for block in blocks(page) if not (without and without in block.code)]
+    for number, block in enumerate(shown_blocks):
         before, printed = printed, None
         if block.file:
             (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
@@ -126,11 +127,11 @@ def play(page: Path, folder: Path, url: str) -> None:
 
 def answer(messages: Messages) -> str:
     """Answer as a model that knows the pages' own environments, and no other."""
-    told = str(messages)
-    if "agent.press" in told:
+    prompt = str(messages)
+    if "agent.press" in prompt:
         return "```python\nfor lamp in (1, 2, 3):\n    agent.press(lamp)\n```"
-    if "stock(kind" in told:
+    if "stock(kind" in prompt:
         return "```python\nanswer(', '.join(stock('fruit')))\n```"
-    if goals := re.findall(r"[Pp]ut the (\w+)(?: and the (\w+))? on the table", told):
+    if goals := re.findall(r"[Pp]ut the (\w+)(?: and the (\w+))? on the table", prompt):
         return f"```python\n{FETCH.format([thing for thing in goals[-1] if thing])}```"
     return "```python\nprint(task.goal)\n```"

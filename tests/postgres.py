@@ -24,6 +24,7 @@ USER = "postgres"
 QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
 """Nothing of it has to outlive the machine."""
 SETTINGS = ("listen_addresses=127.0.0.1", "max_connections=60", "shared_buffers=32MB", *QUICK)
+INITDB = ("--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
 STARTING_SECONDS = 60
 AS_USER = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups") if os.geteuid() == 0 else ("setpriv",)
 WITH_PARENT = "--pdeathsig=QUIT"
@@ -108,16 +109,7 @@ def running(programs: Path) -> Iterator[Server]:
             shutil.chown(folder, USER, USER)
             shutil.chown(folder / "password", USER, USER)
         initdb: list[str | Path] = [programs / "initdb", "-D", folder / "data"]
-        options = [
-            "-U",
-            USER,
-            "--pwfile",
-            str(folder / "password"),
-            "--auth=scram-sha-256",
-            "--encoding=UTF8",
-            "--locale=C.UTF-8",
-            "--no-sync",
-        ]
+        options = ["-U", USER, "--pwfile", folder / "password", *INITDB]
         made = subprocess.run([*AS_USER, *initdb, *options], capture_output=True, text=True, cwd="/")
         assert made.returncode == 0, made.stderr
         server = Server(programs, folder, password)

@@ -14,14 +14,18 @@ from planbook.planner import (
     Ending,
     Episode,
     EpisodeSettings,
+    Message,
+    OnText,
     Outcome,
+    Reply,
     Roles,
+    Sampling,
     Step,
+    Usage,
     conclude,
     play,
     read_trajectory,
 )
-from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.automanual import AutoManualOptions

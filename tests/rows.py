@@ -1,20 +1,16 @@
-"""Rows of a store as a run writes them, made by hand; and commands that read them."""
+"""Rows of a store as a run writes them, made by hand."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
-from pydantic import JsonValue
-
-from planbook.cli import planbook as command
 from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
-from planbook.planner import Body, Ending, Outcome
-from planbook.runs import Run
+from planbook.planner import Body, Ending, Outcome, Reply, Usage
+from planbook.results.rows import NOT_PLAYED, Result
+from planbook.runs import Entry, Run
 from planbook.workers import Hosting
 from tests.command import ROOT
 
@@ -27,9 +23,18 @@ def fetch(number: int) -> Task:
     return Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
 
 
-def ask(role: str, model: str, template: str, prompt: int, cached: int, completion: int, seconds: float) -> Body:
+def ask(
+    role: str,
+    model: str,
+    template: str,
+    prompt: int = 0,
+    cached: int = 0,
+    completion: int = 0,
+    seconds: float = 0.0,
+    served: str = "",
+) -> Body:
     """A question to a model and its reply."""
-    usage: dict[str, JsonValue] = {"prompt": prompt, "cached": cached, "completion": completion, "estimated": False}
+    usage = Usage(prompt=prompt, cached=cached, completion=completion)
     return {
         "role": role,
         "model": model,
@@ -38,7 +43,7 @@ def ask(role: str, model: str, template: str, prompt: int, cached: int, completi
         "messages": [{"role": "user", "content": "?"}],
         "left_out": 0,
         "cut_characters": 0,
-        "reply": {"text": "!", "usage": usage, "seconds": seconds, "model": "", "replayed": False, "finish": "stop"},
+        "reply": Reply(text="!", usage=usage, seconds=seconds, model=served).model_dump(mode="json"),
     }
 
 
@@ -58,12 +63,9 @@ def written(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", 
     return folder
 
 
-def run_command(*arguments: object) -> tuple[int, Any, str]:
-    """In this process: the exit code, the object that ends standard output, and what was told."""
-    done = CliRunner().invoke(command, [*map(str, arguments), "--json"], standalone_mode=False)
-    if done.exception is not None:
-        raise done.exception
-    return done.return_value, json.loads(done.stdout.splitlines()[-1]), done.output
+def results(entries: Sequence[Entry], endings: Mapping[int, Ending]) -> list[Result]:
+    """Return the results of episodes that ended so; one without an ending was not run."""
+    return [Result(entry, ending=endings.get(entry.index, NOT_PLAYED)) for entry in entries]
 
 
 def toy_run(folder: Path, planner: str, seeds: int = 6, **asked: Any) -> Path:
@@ -73,5 +75,5 @@ def toy_run(folder: Path, planner: str, seeds: int = 6, **asked: Any) -> Path:
     config = Config(
         **{"planner": planner, "env": "toy", "selection": selection, "actions": 30, "models": model} | asked
     )
-    play(config, folder, Hosting(), as_json=True)
+    play(config, folder, Hosting())
     return folder

@@ -13,14 +13,24 @@ from pydantic import BaseModel
 from planbook.config import Config
 from planbook.envs import Observation, Selection, action
 from planbook.envs.toy import Toy
-from planbook.planner import Ending, Episode, EpisodeSettings, Roles, play
+from planbook.planner import (
+    Ending,
+    Episode,
+    EpisodeSettings,
+    Message,
+    OnText,
+    Options,
+    Reply,
+    Roles,
+    Sampling,
+    Usage,
+    play,
+)
 from planbook.planner.frames import Frame, Mark
 from planbook.planner.graph.traverse import NodeAnswered
-from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import as_text
 from planbook.planner.scope import Scope
-from planbook.planner.strategies import Options
 from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade
 from planbook.runs import Run
 from planbook.sandbox import Sandbox
@@ -85,17 +95,17 @@ class Trying:
         return self._episode.mark()
 
     def branch(self, parent: int | None, idea: int, subtask: str, code: str, fate: str, **more: Any) -> None:
-        told: dict[str, Any] = {"round": self._round, "number": len(self.branches), "parent": parent, "idea": idea}
-        told |= {"subtask": subtask, "code": code, "cell": None, "mapped": "", "fate": fate, "why": "", "history": ""}
-        told |= {"actions": 0, "lasting": False, "value": None, "visits": None, **more}
-        self.branches.append(told)
+        record: dict[str, Any] = {"round": self._round, "number": len(self.branches), "parent": parent, "idea": idea}
+        record |= {"subtask": subtask, "code": code, "cell": None, "mapped": "", "fate": fate, "why": "", "history": ""}
+        record |= {"actions": 0, "lasting": False, "value": None, "visits": None, **more}
+        self.branches.append(record)
         if fate != "not tried":
             ask(self._frame.scope, f"remedies of {code}")
-            told["cell"], begun = self._frame.cells, self._episode.actions
+            record["cell"], begun = self._frame.cells, self._episode.actions
             try:
-                self._episode.run(told["mapped"] or code, source="advocate")
+                self._episode.run(record["mapped"] or code, source="advocate")
             finally:
-                told["actions"] = self._episode.actions - begun
+                record["actions"] = self._episode.actions - begun
             ask(self._frame.scope, "align")
 
     def write(self) -> None:
@@ -150,19 +160,19 @@ def graph(episode: Episode, options: BaseModel) -> None:
 
 def _nodes(number: int) -> list[dict[str, Any]]:
     goal = {"subgoal": f"Open a box {HOSTILE}", "done when": ["it is open", "its things are known"]}
-    told: list[dict[str, Any]] = [
+    nodes: list[dict[str, Any]] = [
         {"node": "observe", "layer": 0, "answer": f"Box {number} is closed. {HIDDEN} " + "It is a box. " * 30},
         {"node": "plan", "layer": 1, "answer": goal, "of": ["observe"], "skipped": number == 1},
         {"node": "doubt", "layer": 1, "answer": "no", "of": ["observe"], "temporary": True},
         {"node": "act", "layer": 2, "answer": f"agent.open('box_{number + 1}')", "of": ["plan", "doubt"]},
     ]
     stored: dict[str, Any] = {
-        "observe": {"summary.observation": told[0]["answer"], "summary.kind": "box"},
+        "observe": {"summary.observation": nodes[0]["answer"], "summary.kind": "box"},
         "plan": {"subgoals": goal} if number != 1 else {},
         "act": {f"knowledge.box_{number}": HOSTILE},
     }
     usual: dict[str, Any] = {"skipped": False, "temporary": False, "of": []}
-    return [{**usual, **each, "stored": stored.get(each["node"], {})} for each in told]
+    return [{**usual, **each, "stored": stored.get(each["node"], {})} for each in nodes]
 
 
 def played(folder: Path, planner: str, strategy: Any) -> Run:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 from tests.toy_script import answer as at_once
 
 TAKES, SLOWLY = 0.25, 1.0

@@ -14,10 +14,14 @@ class Row(NamedTuple):
     body: Any
 
 
+def rows_of(journal: MemoryJournal) -> list[Row]:
+    """All events, in order."""
+    return [Row(scope, kind, body) for (scope, kind, _), body in journal.events.items()]
+
+
 def spans_of(journal: MemoryJournal, name: str) -> list[RecordedSpan]:
     """The spans of a name that have ended, in the order in which they began."""
-    rows = [Row(scope, kind, body) for (scope, kind, _), body in journal.events.items()]
-    return [span for span in spans_in(rows) if span.name == name and span.end is not None]
+    return [span for span in spans_in(rows_of(journal)) if span.name == name and span.end is not None]
 
 
 def held(journal: MemoryJournal, name: str) -> list[dict[str, Any]]:

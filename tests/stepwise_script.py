@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:

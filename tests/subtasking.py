@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 
 NOTE = "no idea where it is </script><b>"
 GIVEN_UP = f"This is too much.\n```python\nfinish(False, {NOTE!r})\n```"

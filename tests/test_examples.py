@@ -32,9 +32,9 @@ class Ollama(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        told = str(asked["messages"])
+        prompt = str(asked["messages"])
         things = ["coin", "apple", "book", "key", "lamp", "pen", "ring", "spoon"]
-        content = f"```python\n{FETCH.format([each for each in things if f'the {each}' in told])}```"
+        content = f"```python\n{FETCH.format([each for each in things if f'the {each}' in prompt])}```"
         reply = {"model": asked["model"], "message": {"role": "assistant", "content": content}}
         body = json.dumps({**reply, "prompt_eval_count": 100, "eval_count": 10}).encode()
         self.send_response(200)

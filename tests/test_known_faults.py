@@ -9,7 +9,8 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,9 @@ from planbook.planner import (
     FeedbackKind,
     MemoryJournal,
     NoMemory,
+    ScriptedModel,
     play,
 )
-from planbook.planner.models import ScriptedModel
 from planbook.planner.roles import Roles
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.runs import Run
@@ -116,39 +117,44 @@ def test_the_tests_that_are_named_are_there(fault: str) -> None:
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, named
 
 
-def sources() -> Iterator[tuple[Path, ast.Module]]:
+def files() -> list[Path]:
     """Our own modules; procedures and helpers are plan code, which stands alone."""
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            if path.parent.name not in ("procedures", "helpers"):
-                yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
+    found = (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))
+    return [path.relative_to(ROOT) for path in found if path.parent.name not in ("procedures", "helpers")]
+
+
+@cache
+def parts() -> Sequence[tuple[Path, ast.AST]]:
+    """Return every part of our own modules that the tests below look at: functions, and calls by a name."""
+    trees = ((path, ast.parse((ROOT / path).read_text(encoding="utf-8"))) for path in files())
+    kinds = (ast.FunctionDef, ast.Call)
+    return [(path, node) for path, tree in trees for node in ast.walk(tree) if isinstance(node, kinds)]
 
 
 def test_no_plan_runs_in_this_process() -> None:
     """exec and eval stand in the worker; beside it, where a user names a file of their own, and in the comparison."""
     found = {
         path.as_posix()
-        for path, tree in sources()
-        for node in ast.walk(tree)
+        for path, node in parts()
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("exec", "eval")
     }
-    assert {path for path in found if not path.startswith("sandbox/worker/")} == {
-        "envs/registry.py",
-    }
+    assert {path for path in found if not path.startswith("sandbox/worker/")} == {"envs/registry.py"}
 
 
 def test_no_function_is_a_copy_of_another() -> None:
     """Of three statements or more; shorter ones come to the same by themselves."""
+    shapes: defaultdict[tuple[str, ...], list[tuple[str, list[ast.stmt]]]] = defaultdict(list)
+    for path, node in parts():
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[ast.get_docstring(node) is not None :]
+            inside = [each for part in body for each in ast.walk(part)]
+            if sum(isinstance(each, ast.stmt) for each in inside) >= 3:
+                shapes[tuple(type(each).__name__ for each in inside)].append((f"{path}: {node.name}", body))
+    assert len(shapes) > 300
     alike: defaultdict[str, list[str]] = defaultdict(list)
-    for path, tree in sources():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                body = node.body[ast.get_docstring(node) is not None :]
-                statements = sum(isinstance(each, ast.stmt) for part in body for each in ast.walk(part))
-                if statements >= 3:
-                    alike["\n".join(map(ast.dump, body))].append(f"{path}: {node.name}")
+    for name, body in (function for functions in shapes.values() if len(functions) > 1 for function in functions):
+        alike["\n".join(map(ast.dump, body))].append(name)
     assert [names for names in alike.values() if len(names) > 1] == []
-    assert len(alike) > 300
 
 
 def episode(sandbox: Sandbox, *replies: str, journal: MemoryJournal | None = None) -> Episode:
@@ -282,7 +288,7 @@ def test_importing_reads_no_key_and_no_path_of_the_user() -> None:
         ".".join(("planbook", *path.with_suffix("").parts))
         .replace("planbook.planbook", "planbook")
         .removesuffix(".__init__")
-        for path, _ in sources()
+        for path in files()
         if path.name != "__main__.py"
     ]
     assert len(modules) > 150

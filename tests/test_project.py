@@ -25,12 +25,6 @@ HIDING = ("envs/__init__.py", "rules/__init__.py", "sandbox.py", "planner.py", "
 """Files of a user's project that have the names of our folders."""
 
 
-def test_imports_follow_the_way_of_the_data() -> None:
-    lint = Path(sys.executable).with_name("lint-imports")
-    checked = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stdout
-
-
 @pytest.mark.parametrize("name", PACKAGES)
 def test_the_public_surface_is_sorted_and_real(name: str) -> None:
     package = importlib.import_module(f"planbook.{name}")
@@ -70,14 +64,14 @@ def test_no_module_is_loaded_under_two_names() -> None:
     )
     with TemporaryDirectory() as folder:
         command = [sys.executable, "-c", code.replace("sys.argv[2]", repr(str(ROOT))), f"{folder}/run"]
-        told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert told.stdout.splitlines()[-1] == "[]", told.stdout + told.stderr
+        finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert finished.stdout.splitlines()[-1] == "[]", finished.stdout + finished.stderr
 
 
 @pytest.mark.parametrize("name", PACKAGES)
 def test_a_folder_of_the_repository_is_no_package_by_itself(name: str) -> None:
-    told = subprocess.run([sys.executable, "-c", f"import {name}"], cwd=ROOT, capture_output=True, text=True)
-    assert f"import planbook.{name}" in told.stderr
+    finished = subprocess.run([sys.executable, "-c", f"import {name}"], cwd=ROOT, capture_output=True, text=True)
+    assert f"import planbook.{name}" in finished.stderr
 
 
 @pytest.fixture(scope="module")

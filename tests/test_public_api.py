@@ -14,26 +14,13 @@ from typing import Any, TypeGuard, get_type_hints
 
 import pytest
 
-import planbook.planner.models
+import planbook.planner
 from tests.pages import ROOT
 
-SURFACES = (
-    "planbook",
-    "planbook.sandbox",
-    "planbook.envs",
-    "planbook.planner",
-    "planbook.planner.models",
-    "planbook.rules",
-    "planbook.manuals",
-)
+INNER = "sandbox envs planner rules manuals".split()
+SURFACES = ("planbook", *(f"planbook.{name}" for name in INNER))
 FOLDERS = ("sandbox", "envs", "planner", "rules", "manuals", "planbook/api.py")
-PUBLIC = [(surface, name) for surface in SURFACES for name in importlib.import_module(surface).__all__]
-PROTOCOLS = {
-    "Journal": ("get", "put"),
-    "Memory": ("recall",),
-    "Model": ("complete",),
-    "Strategy": ("__call__",),
-}
+PROTOCOLS = {"Journal": ("get", "put"), "Memory": ("recall",), "Model": ("complete",), "Strategy": ("__call__",)}
 
 
 def public(surface: str, name: str) -> Any:
@@ -79,39 +66,41 @@ def members(cls: type) -> Iterator[tuple[str, Any]]:
     yield from ((name, each) for name, each in vars(cls).items() if not name.startswith("_") and name not in fields)
 
 
-@pytest.mark.parametrize("surface", SURFACES)
-def test_every_public_name_is_documented(surface: str) -> None:
-    texts = documented_names()
-    bare = []
+def undocumented(surface: str) -> Iterator[str]:
+    """Give the public names of a package, and of the members of its classes, that have no text."""
     for name in importlib.import_module(surface).__all__:
         found = public(surface, name)
         if isinstance(found, ModuleType):
             continue
         if inspect.isclass(found) and found.__name__ == name:
             text = found.__dict__.get("__doc__") or ""
-            bare += [name] if not text or text.startswith(f"{name}(") else []
-            bare += [f"{name}.{member}" for member, each in members(found) if not is_documented(each)]
-        elif not (inspect.isfunction(inspect.unwrap(found)) and found.__doc__):
-            bare += [name] if name not in texts else []
-    assert not bare
+            if not text or text.startswith(f"{name}("):
+                yield name
+            yield from (f"{name}.{member}" for member, each in members(found) if not is_documented(each))
+        elif not (inspect.isfunction(inspect.unwrap(found)) and found.__doc__) and name not in documented_names():
+            yield name
 
 
-@pytest.mark.parametrize(("surface", "name"), PUBLIC)
-def test_examples_in_docstrings_are_true(surface: str, name: str) -> None:
-    found = public(surface, name)
-    if not (inspect.isclass(found) or inspect.isfunction(found)):
-        return
-    names = vars(importlib.import_module(found.__module__))
-    for case in doctest.DocTestFinder(recurse=False).find(found, name, globs=dict(names)):
-        told: list[str] = []
-        doctest.DocTestRunner(verbose=False).run(case, out=told.append)
-        assert not told, "".join(told)
+def test_every_public_name_is_documented() -> None:
+    assert {surface: names for surface in SURFACES if (names := list(undocumented(surface)))} == {}
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_examples_in_docstrings_are_true(surface: str) -> None:
+    printed: list[str] = []
+    for name in importlib.import_module(surface).__all__:
+        found = public(surface, name)
+        if inspect.isclass(found) or inspect.isfunction(found):
+            names = dict(vars(importlib.import_module(found.__module__)))
+            for case in doctest.DocTestFinder(recurse=False).find(found, name, globs=names):
+                doctest.DocTestRunner(verbose=False).run(case, out=printed.append)
+    assert not printed, "".join(printed)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_help_of_a_protocol_shows_what_has_to_be_written(name: str) -> None:
     """The annotations are names that resolve, not ``*args, **kwargs``."""
-    protocol = getattr(planbook.planner, name, None) or getattr(planbook.planner.models, name)
+    protocol = getattr(planbook.planner, name)
     for method in PROTOCOLS[name]:
         function = getattr(protocol, method)
         assert function.__doc__

@@ -10,8 +10,8 @@ from tests.openai_server import serving
 from tests.pages import PAGES, ROOT, answer, blocks, play
 
 README = ROOT / "README.md"
-SLOW = {"docs/files.md", "docs/learning.md", "docs/methods.md", "docs/models.md", "docs/plans.md", "docs/runs.md"}
-SLOW |= {"docs/tools.md", "examples/README.md"}
+SLOW = {f"docs/{name}.md" for name in "files learning methods models plans runs tools write-method".split()}
+SLOW |= {"README.md", "examples/README.md"}
 """Pages that build or play a lot."""
 LINK = re.compile(r"\]\((?P<to>[^)\s]+)\)")
 
@@ -32,6 +32,11 @@ def _pages() -> Iterator[object]:
 @pytest.mark.parametrize("page", list(_pages()))
 def test_a_page_does_what_it_shows(page: Path, tmp_path: Path, url: str) -> None:
     play(page, tmp_path, url)
+
+
+def test_the_readme_does_what_it_shows_beside_building(tmp_path: Path, url: str) -> None:
+    """`planbook demo` builds from the same recording (tests/planbook/test_commands.py)."""
+    play(README, tmp_path, url, without="planbook build")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from textwrap import indent
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 
 TIDY = """
 for number in agent.numbers():
@@ -55,10 +55,10 @@ PLANS = {"agent.numbers": TIDY, "agent.list_files": SIZES, "agent.step": TAXI}
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
     """Return the reply to a conversation: edits of rules, a procedure, or a plan."""
-    asked, told = messages[-1].content, "\n".join(message.content for message in messages)
-    if "rule_system.stop_generating" in told:
+    asked, conversation = messages[-1].content, "\n".join(message.content for message in messages)
+    if "rule_system.stop_generating" in conversation:
         return "### Code\n```python\nrule_system.stop_generating()\n```"
-    plan = next(plan for call, plan in PLANS.items() if call in told)
+    plan = next(plan for call, plan in PLANS.items() if call in conversation)
     if "def solve(agent, task):" in asked:
         return f"```python\ndef solve(agent, task):\n{indent(plan, '    ')}```"
     return (

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 
 SEARCH = '''
 def find(agent, thing, boxes):
@@ -159,8 +159,8 @@ def generalised_again(asked: str) -> str:
 def manual(asked: str) -> str:
     """The formulator's outline: everything in one section."""
     ids = dict.fromkeys(re.findall(r"^### (rule_\d+)", asked, re.MULTILINE))
-    told = "# Manual of the toy world\n\nHow to fetch things.\n\n## Fetching\n\nLook everywhere.\n\n"
-    return f"{told}Rules: {', '.join(ids)}\n"
+    opening = "# Manual of the toy world\n\nHow to fetch things.\n\n## Fetching\n\nLook everywhere.\n\n"
+    return f"{opening}Rules: {', '.join(ids)}\n"
 
 
 def consolidated(asked: str) -> str:
@@ -209,9 +209,9 @@ def of_slow_boxes(messages: Sequence[Message], sampling: Sampling) -> str:
 def idle_later(messages: Sequence[Message], sampling: Sampling) -> str:
     """A planner that does nothing in scenes of more than six boxes, and a procedure that fails in these."""
     asked = messages[-1].content
-    told = "\n".join(message.content for message in messages)
+    conversation = "\n".join(message.content for message in messages)
     who = next(who for mark, who in REPLIES.items() if mark in asked)
-    if who in (plan, again) and "box_7" in told[told.rindex("# The task") :]:
+    if who in (plan, again) and "box_7" in conversation[conversation.rindex("# The task") :]:
         return _reply("I do not know.", "print(agent.table())")
     reply = answer(messages, sampling)
     return reply if "A task on which it failed" in asked else reply.replace('("box_")]', '("box_")][:6]')
@@ -227,7 +227,7 @@ def checking(messages: Sequence[Message], sampling: Sampling) -> str:
     return answer(messages, sampling).replace('"Corrected Error")', f'"Corrected Error", check={check!r})')
 
 
-def said(messages: Sequence[Mapping[str, str]]) -> str:
+def served_answer(messages: Sequence[Mapping[str, str]]) -> str:
     """The scripted model behind a server, see tests/openai_server.py."""
     return answer(
         [Message.model_validate({name: each[name] for name in ("role", "content")}) for each in messages], Sampling()

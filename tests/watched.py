@@ -73,8 +73,8 @@ class Watcher:
                 connection.putheader(name, value)
             connection.endheaders()
             answer = connection.getresponse()
-            told = {name.lower(): value for name, value in answer.getheaders()}
-            return Answer(answer.status, answer.read().decode(), told)
+            received = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, answer.read().decode(), received)
 
     def ask(self, what: str) -> Answer:
         """Press a button."""
@@ -99,14 +99,14 @@ class Watcher:
 @contextmanager
 def watched(folder: Path) -> Iterator[Watcher]:
     """`planbook watch` of a run, ended by Ctrl-C."""
-    process = begin("watch", folder, "--no-browser")
+    process = begin("watch", folder, "--no-browser", "--port", 0)
     try:
         assert process.stdout
         yield Watcher(process.stdout.readline().strip())
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=20)[1]
-        assert process.returncode == 0, said
-        assert "Traceback" not in said, said
+        printed = process.communicate(timeout=20)[1]
+        assert process.returncode == 0, printed
+        assert "Traceback" not in printed, printed
     finally:
         process.kill()
         process.communicate()

@@ -9,63 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import cast
 
 from planbook.envs.alfworld import wording
-from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, GameReply
+from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, GameEngine, GameReply
 from planbook.envs.alfworld.scene import GameScene, GameState, GoalCondition, read_scene
 from planbook.envs.alfworld.wording import Dialect, read_dialect
 from planbook.envs.errors import EnvironmentBroken
 
 ABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
 """Predicate of treatable objects by treatment."""
-
-
-def is_here(scene: GameScene, state: GameState, receptacle: str) -> bool:
-    """Return whether a receptacle is where the agent is."""
-    return scene.places.get(receptacle) == state.at
-
-
-def is_accessible(scene: GameScene, state: GameState, receptacle: str) -> bool:
-    """Return whether things can be taken from or put into a receptacle now."""
-    is_open = receptacle in state.opened or receptacle not in scene.has("openable")
-    return is_open and is_here(scene, state, receptacle)
-
-
-def fits(scene: GameScene, state: GameState, thing: str, receptacle: str) -> bool:
-    """Return whether a thing in hand can be put in or on a receptacle."""
-    kinds = scene.kinds
-    return is_accessible(scene, state, receptacle) and (kinds[receptacle], kinds[thing]) in scene.can_contain
-
-
-def admissible(scene: GameScene, state: GameState, dialect: Dialect) -> list[str]:
-    """Return the commands that are admissible now, sorted."""
-    commands = {"inventory", "look", *_here(scene, state), *_in_hand(scene, state, dialect)}
-    commands.update(command for command, place in scene.ways if place != state.at)
-    return sorted(commands)
-
-
-def _here(scene: GameScene, state: GameState) -> Iterator[str]:
-    for receptacle in scene.neighbours.get(state.at, ()):
-        name = scene.names[receptacle]
-        yield f"examine {name}"
-        if receptacle in scene.has("openable"):
-            yield f"{'close' if receptacle in state.opened else 'open'} {name}"
-        things = [thing for thing, holder in state.inside if holder == receptacle]
-        yield from (f"use {scene.names[thing]}" for thing in things if thing in scene.has("toggleable"))
-        if state.holding is None and is_accessible(scene, state, receptacle):
-            able = scene.has("pickupable")
-            yield from (f"take {scene.names[thing]} from {name}" for thing in things if thing in able)
-
-
-def _in_hand(scene: GameScene, state: GameState, dialect: Dialect) -> Iterator[str]:
-    if not (thing := state.holding):
-        return
-    name = scene.names[thing]
-    yield f"examine {name}"
-    for receptacle in scene.neighbours.get(state.at, ()):
-        if fits(scene, state, thing, receptacle):
-            yield f"{dialect.put} {name} {dialect.to} {scene.names[receptacle]}"
-        for verb, kinds in dialect.machines.items():
-            if scene.kinds[receptacle] in kinds and thing in scene.has(ABLE[verb]):
-                yield f"{verb} {name} with {scene.names[receptacle]}"
 
 
 Outcome = tuple[GameState, str] | None
@@ -75,7 +25,7 @@ _TASK = re.compile(r"Your task is to: [^\"]*")
 _FORMS = {verb: form for form, (verb, _) in wording.FORMS.items()}
 
 
-class DirectEngine:
+class DirectEngine(GameEngine):
     """The fast engine. It plays one game at a time and shares nothing with other instances."""
 
     def __init__(self) -> None:
@@ -123,21 +73,58 @@ class DirectEngine:
         """Return to a saved state."""
         self.state, self._won = cast(tuple[GameState, bool], saved)
 
-    def close(self) -> None:
-        """Do nothing: the engine holds no resources."""
-
     def admissible(self) -> list[str]:
-        """Return the commands that are admissible now."""
-        return admissible(self.scene, self.state, self.dialect)
+        """Return the commands that are admissible now, sorted."""
+        commands = {"inventory", "look", *self._commands_here(), *self._commands_with_held()}
+        commands.update(command for command, place in self.scene.ways if place != self.state.at)
+        return sorted(commands)
+
+    def _commands_here(self) -> Iterator[str]:
+        scene, state = self.scene, self.state
+        for receptacle in scene.neighbours.get(state.at, ()):
+            name = scene.names[receptacle]
+            yield f"examine {name}"
+            if receptacle in scene.has("openable"):
+                yield f"{'close' if receptacle in state.opened else 'open'} {name}"
+            things = [thing for thing, holder in state.inside if holder == receptacle]
+            yield from (f"use {scene.names[thing]}" for thing in things if thing in scene.has("toggleable"))
+            if state.holding is None and self._is_accessible(receptacle):
+                able = scene.has("pickupable")
+                yield from (f"take {scene.names[thing]} from {name}" for thing in things if thing in able)
+
+    def _commands_with_held(self) -> Iterator[str]:
+        scene, dialect = self.scene, self.dialect
+        if not (thing := self.state.holding):
+            return
+        name = scene.names[thing]
+        yield f"examine {name}"
+        for receptacle in scene.neighbours.get(self.state.at, ()):
+            if self._fits(thing, receptacle):
+                yield f"{dialect.put} {name} {dialect.to} {scene.names[receptacle]}"
+            for verb, kinds in dialect.machines.items():
+                if scene.kinds[receptacle] in kinds and thing in scene.has(ABLE[verb]):
+                    yield f"{verb} {name} with {scene.names[receptacle]}"
+
+    def _is_here(self, receptacle: str) -> bool:
+        return self.scene.places.get(receptacle) == self.state.at
+
+    def _is_accessible(self, receptacle: str) -> bool:
+        """Return whether things can be taken from or put into a receptacle now."""
+        is_open = receptacle in self.state.opened or receptacle not in self.scene.has("openable")
+        return is_open and self._is_here(receptacle)
+
+    def _fits(self, thing: str, receptacle: str) -> bool:
+        """Return whether a thing in hand can be put in or on a receptacle."""
+        kinds = self.scene.kinds
+        return self._is_accessible(receptacle) and (kinds[receptacle], kinds[thing]) in self.scene.can_contain
 
     # Commands.
 
     def _carry_out(self, command: str) -> Outcome:
         verb = command.split(" ", 1)[0]
-        if verb == self.dialect.not_put:
-            return None
+        other_dialect = verb in ("put", "move") and verb != self.dialect.put
         match = _FORMS[verb].fullmatch(command) if verb in _FORMS else None
-        if match is None:
+        if match is None or other_dialect:
             return None
         things = [self.scene.ids.get(name) for name in match.groups()]
         if None in things:
@@ -160,13 +147,13 @@ class DirectEngine:
 
     def _open(self, receptacle: str) -> Outcome:
         shut = receptacle in self.scene.has("openable") - self.state.opened
-        if not shut or not is_here(self.scene, self.state, receptacle):
+        if not shut or not self._is_here(receptacle):
             return None
         state = self.state._replace(opened=self.state.opened | {receptacle})
         return state, f"You open the {self.scene.names[receptacle]}. {wording.contents(self.scene, state, receptacle)}"
 
     def _close(self, receptacle: str) -> Outcome:
-        if not is_here(self.scene, self.state, receptacle) or receptacle not in self.state.opened:
+        if not self._is_here(receptacle) or receptacle not in self.state.opened:
             return None
         state = self.state._replace(opened=self.state.opened - {receptacle})
         return state, f"You close the {self.scene.names[receptacle]}."
@@ -174,7 +161,7 @@ class DirectEngine:
     def _take(self, thing: str, receptacle: str) -> Outcome:
         state, pair = self.state, (thing, receptacle)
         able = state.holding is None and pair in state.inside and thing in self.scene.has("pickupable")
-        if not able or not is_accessible(self.scene, self.state, receptacle):
+        if not able or not self._is_accessible(receptacle):
             return None
         after = state._replace(
             holding=thing,
@@ -186,7 +173,7 @@ class DirectEngine:
 
     def _put(self, thing: str, receptacle: str) -> Outcome:
         state, pair, names = self.state, (thing, receptacle), self.scene.names
-        if state.holding != thing or not fits(self.scene, self.state, thing, receptacle):
+        if state.holding != thing or not self._fits(thing, receptacle):
             return None
         after = state._replace(
             holding=None,
@@ -203,7 +190,7 @@ class DirectEngine:
         return self.state._replace(toggled=self.state.toggled | {thing}), f"You turn on the {self.scene.names[thing]}."
 
     def _examine(self, thing: str) -> Outcome:
-        if is_here(self.scene, self.state, thing):
+        if self._is_here(thing):
             return self.state, wording.contents(self.scene, self.state, thing)
         return (self.state, wording.object_text(self.scene, self.state, thing)) if thing == self.state.holding else None
 
@@ -219,7 +206,7 @@ class DirectEngine:
     def _treat(self, verb: str, thing: str, machine: str, **change: frozenset[str]) -> Outcome:
         scene = self.scene
         able = self.state.holding == thing and thing in scene.has(ABLE[verb])
-        works = scene.kinds.get(machine) in self.dialect.machines[verb] and is_here(scene, self.state, machine)
+        works = scene.kinds.get(machine) in self.dialect.machines[verb] and self._is_here(machine)
         if not able or not works:
             return None
         text = f"You {verb} the {scene.names[thing]} using the {scene.names[machine]}."

@@ -1,11 +1,12 @@
 """The interface of both engines, and the reference engine: textworld as alfworld ships it, slow but authoritative."""
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any, Protocol
+from typing import Any
 
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import install_command
@@ -19,6 +20,8 @@ class AlfworldGame:
 
     id: str
     data: Mapping[str, Any]
+    goal: str = ""
+    """The goal sentence of a generated game."""
 
     @property
     def uses_put(self) -> bool:
@@ -34,23 +37,28 @@ class GameReply:
     won: bool
 
 
-class GameEngine(Protocol):
+class GameEngine(ABC):
     """An engine that plays one game at a time. Commands and texts are the game's (``go to desk 1``)."""
 
+    @abstractmethod
     def load(self, game: AlfworldGame) -> None:
         """Load a game. Raises EnvironmentBroken for one that cannot be played."""
 
+    @abstractmethod
     def reset(self) -> GameReply:
         """Start the loaded game from the beginning, and return its first text."""
 
+    @abstractmethod
     def step(self, command: str) -> GameReply:
         """Carry out one command and return the reply; an inadmissible one is answered with NOTHING."""
 
+    @abstractmethod
     def admissible(self) -> list[str]:
         """Return the commands that are admissible now, sorted."""
 
     def save(self) -> object:
         """Return a copy of the current state, or None if the engine has no cheap one."""
+        return None
 
     def restore(self, saved: object) -> None:
         """Restore a saved state of the same game."""
@@ -90,19 +98,17 @@ def _environment() -> Any:
     return AlfredDemangler(PddlEnv(textworld.EnvInfos(won=True, admissible_commands=True)), shuffle=False)
 
 
-class ReferenceEngine:
-    """textworld behind our interface. Many instances may be open; their calls take turns."""
+class ReferenceEngine(GameEngine):
+    """textworld behind our interface, without copies. Many instances may be open; their calls take turns."""
 
     def __init__(self) -> None:
         self._environment: Any = None
-        self._game = ""
         self._state: Any = None
 
     def load(self, game: AlfworldGame) -> None:
         """Translate the game's rules, which takes more than a second."""
         with _exclusive():
             self._environment = self._environment or _environment()
-            self._game = game.id
             try:
                 self._environment.load(dict(game.data))
             except (Exception, SystemExit) as error:  # on failure its translator exits
@@ -125,14 +131,6 @@ class ReferenceEngine:
     def admissible(self) -> list[str]:
         """Return the commands that are admissible now."""
         return list(self._state["admissible_commands"])
-
-    def save(self) -> object:
-        """Return None: textworld has no copies, so the environment repeats its actions instead."""
-        return None
-
-    def restore(self, saved: object) -> None:
-        """Raise EnvironmentBroken; never called, as ``save`` returns None."""
-        raise EnvironmentBroken(f"alfworld: textworld cannot go back to a saved state of {self._game}")
 
     def close(self) -> None:
         """Keep the environment for reuse."""

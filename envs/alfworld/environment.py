@@ -1,7 +1,7 @@
 """ALFWorld: household tasks in text, with the action names and sentences of the AutoManual paper (its listing 3)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field, JsonValue
 
@@ -66,11 +66,11 @@ class Alfworld(Environment):
     helpers = HELPERS
     paper_actions = tuple(wording.DOCS)
     Options = AlfworldOptions
+    options: AlfworldOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._chosen = AlfworldOptions.read(self.options)
-        self._engine = _ENGINES[self._chosen.engine]()
+        self._engine = _ENGINES[self.options.engine]()
         self._uses_put = False
         self._location, self._holding = START, EMPTY_HANDED
         self._won = False
@@ -112,7 +112,7 @@ class Alfworld(Environment):
 
     def versions(self) -> Mapping[str, str]:
         """Return options, packages, and the game's verb for putting things down."""
-        options = {name: str(value) for name, value in self._chosen.model_dump().items()}
+        options = {name: str(value) for name, value in self.options.model_dump().items()}
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
         return {**options, **packages, "grammar": "put" if self._uses_put else "move"}
 
@@ -163,8 +163,7 @@ class Alfworld(Environment):
         engine = self._engine.save()
         return None if engine is None else (engine, self._location, self._holding, self._won)
 
-    def _load(self, native: object) -> None:
-        assert isinstance(native, tuple)
+    def _load(self, native: Any) -> None:
         engine, self._location, self._holding, self._won = native
         self._engine.restore(engine)
 
@@ -197,7 +196,7 @@ class Alfworld(Environment):
 
     def _opens_up(self, receptacle: str) -> bool:
         """Return whether a refused go_to may look into another receptacle at the same location."""
-        return self._chosen.shared_locations == "open" and receptacle not in (self._location, self._holding)
+        return self.options.shared_locations == "open" and receptacle not in (self._location, self._holding)
 
     @action("agent.open('drawer_4') -> 'You open drawer_4. In drawer_4, you see keychain_1. ...'")
     def open(self, receptacle: str) -> Observation:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
 from random import Random
-from typing import NamedTuple
 
 from planbook.envs.alfworld import rooms
 from planbook.envs.alfworld.direct import ABLE, DirectEngine
@@ -131,30 +130,14 @@ _CHANGES = {"pick_clean_then_place": "clean", "pick_heat_then_place": "heat", "p
 _MACHINES = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
 
 
-class GeneratedGame(NamedTuple):
-    """A game and its goal sentence."""
-
-    goal: str
-    game: AlfworldGame
-
-
 def game_id(kind: str, seed: int) -> str:
     """Return an id such as ``generated/pick_two_obj/7``."""
     return f"{SPLIT}/{kind}/{seed}"
 
 
-def goal_of(kind: str, seed: int) -> str:
-    """Return the goal sentence of a game."""
-    return _make_game(kind, seed).goal
-
-
+@lru_cache(maxsize=16)
 def make(kind: str, seed: int) -> AlfworldGame:
     """Return the game of a type and a seed, the same in every process."""
-    return _make_game(kind, seed).game
-
-
-@lru_cache(maxsize=16)
-def _make_game(kind: str, seed: int) -> GeneratedGame:
     rng = Random(game_id(kind, seed))
     for _ in range(_ATTEMPTS):
         game = _attempt(kind, seed, rng)
@@ -163,7 +146,7 @@ def _make_game(kind: str, seed: int) -> GeneratedGame:
     raise EnvironmentBroken(f"alfworld: seed {seed} makes no solvable game of type {kind!r}; choose another seed")
 
 
-def _attempt(kind: str, seed: int, rng: Random) -> GeneratedGame | None:
+def _attempt(kind: str, seed: int, rng: Random) -> AlfworldGame | None:
     facts = rooms.affordances()
     first, stop = rooms.ROOMS[rng.choice(_ROOMS[kind])]
     room = furnish(rooms.floor_plan(rng.randrange(first, stop)), facts, rng)
@@ -202,18 +185,18 @@ def _place_task_objects(
     place_objects(room, thing, count, facts, rng, without=target)
 
 
-def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, template: str) -> GeneratedGame:
+def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, template: str) -> AlfworldGame:
     goals = rooms.goals()[GAME_TYPES[kind]]
     sentence = template.format(obj=thing.lower(), recep=target.lower(), toggle=target.lower(), mrecep="")
     formal = goals["pddl"].replace("#", "-").format(obj=thing, recep=target, toggle=target, mrecep="")
     name = pddl_name(f"{room.plan}_{kind}_{seed}")
     data = {
-        "pddl_domain": rooms.domain(),
-        "grammar": rooms.grammar().replace("UNKNOWN GOAL", sentence),
+        "pddl_domain": rooms.wheel_text(rooms.DOMAIN),
+        "grammar": rooms.wheel_text(rooms.GRAMMAR).replace("UNKNOWN GOAL", sentence),
         "pddl_problem": problem_text(name, room, rooms.affordances(), formal),
         "solvable": True,
     }
-    return GeneratedGame(sentence, AlfworldGame(game_id(kind, seed), data))
+    return AlfworldGame(game_id(kind, seed), data, sentence)
 
 
 def search_goal(kind: str, goal: str) -> SearchGoal:
@@ -221,7 +204,7 @@ def search_goal(kind: str, goal: str) -> SearchGoal:
     return SearchGoal(change=_CHANGES.get(kind, ""), **params_of(goal))  # type: ignore[arg-type]
 
 
-def _is_worth_playing(kind: str, generated: GeneratedGame) -> bool:
+def _is_worth_playing(kind: str, game: AlfworldGame) -> bool:
     engine = DirectEngine()
-    engine.load(generated.game)
-    return not engine.reset().won and find_plan(engine, search_goal(kind, generated.goal)) is not None
+    engine.load(game)
+    return not engine.reset().won and find_plan(engine, search_goal(kind, game.goal)) is not None

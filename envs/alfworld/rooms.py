@@ -55,6 +55,7 @@ def wheel_files() -> list[Path]:
     return [*(home / path for path in (CONSTANTS, GOALS, DOMAIN, GRAMMAR)), *plans]
 
 
+@cache
 def wheel_text(path: str) -> str:
     """Return a text file of the alfworld package. Raises MissingRequirement without the package."""
     return (PACKAGE.folder() / path).read_text()
@@ -77,7 +78,7 @@ def _read_literals(source: str, key: str | None = None) -> dict[str, Any]:
     return literals
 
 
-@lru_cache(maxsize=1)
+@cache
 def affordances() -> Affordances:
     """Return the affordances in alfworld's constants."""
     constants = _read_literals(wheel_text(CONSTANTS))
@@ -94,22 +95,10 @@ def affordances() -> Affordances:
     )
 
 
-@lru_cache(maxsize=1)
+@cache
 def goals() -> dict[str, dict[str, Any]]:
     """Return alfworld's task types with their formal goal (``pddl``) and their sentences (``templates``)."""
     return _read_literals(wheel_text(GOALS), key="gdict")
-
-
-@lru_cache(maxsize=1)
-def domain() -> str:
-    """Return the PDDL domain of all games."""
-    return wheel_text(DOMAIN)
-
-
-@lru_cache(maxsize=1)
-def grammar() -> str:
-    """Return the grammar of all games."""
-    return wheel_text(GRAMMAR)
 
 
 @cache

@@ -1,7 +1,6 @@
 """Tasks: the downloaded games, the papers' selections by name, and the tasks of a selection."""
 
 import json
-import mmap
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -80,19 +79,17 @@ def type_of(game_id: str) -> str:
 
 
 def peek(game_id: str) -> tuple[str, bool]:
-    """Return a game's goal sentence, and whether it is marked solvable. Only the pages with these are read."""
+    """Return a game's goal sentence, and whether it is marked solvable."""
     path = game_path(game_id)
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            task = _TASK.search(text)
-            goal = task.group(1).decode().strip().removesuffix(".") if task else None
-            mark = text.rfind(b'"solvable"')
-            solvable = mark < 0 or _SOLVABLE.match(text, mark) is not None
-    except (OSError, ValueError) as error:
+        text = path.read_bytes()
+    except OSError as error:
         raise EnvironmentBroken(f"alfworld: {path} cannot be read: {error}") from error
-    if goal is None:
+    task, mark = _TASK.search(text), text.rfind(b'"solvable"')
+    if task is None:
         raise EnvironmentBroken(f"alfworld: {path} states no task; the file is damaged: download it again")
-    return goal, solvable
+    goal = task.group(1).decode(errors="replace").strip().removesuffix(".")
+    return goal, mark < 0 or _SOLVABLE.match(text, mark) is not None
 
 
 def read_game(game_id: str) -> AlfworldGame:
@@ -192,7 +189,7 @@ def _by_id(task_id: str, splits: Sequence[str]) -> Task:
 
 
 def _generated_task(kind: str, seed: int) -> Task:
-    return _task(generated.game_id(kind, seed), generated.SPLIT, kind, generated.goal_of(kind, seed), seed)
+    return _task(generated.game_id(kind, seed), generated.SPLIT, kind, generated.make(kind, seed).goal, seed)
 
 
 def _task(task_id: str, split: str, kind: str, goal: str, seed: int = 0) -> Task:

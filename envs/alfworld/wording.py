@@ -34,27 +34,14 @@ _KNOWN_GRAMMAR = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c708
 class Dialect:
     """The differences between games: words, and the receptacles for cleaning."""
 
-    uses_put: bool
-    """Objects are put in/on receptacles (before 0.4), not moved to them."""
+    put: str
+    """The verb for putting things down: put (before 0.4), or move."""
+    to: str
+    """The word between the object and its new place."""
     arrives_at_location: bool
     """``go to`` names the location, not the receptacle."""
     machines: dict[str, frozenset[str]]
     """Maps a treatment (``heat``) to the kinds of receptacles that provide it."""
-
-    @property
-    def put(self) -> str:
-        """The verb for putting things down."""
-        return "put" if self.uses_put else "move"
-
-    @property
-    def not_put(self) -> str:
-        """The other dialect's verb."""
-        return "move" if self.uses_put else "put"
-
-    @property
-    def to(self) -> str:
-        """The word between the object and its new place."""
-        return "in/on" if self.uses_put else "to"
 
 
 def _digest(text: str) -> str:
@@ -73,16 +60,22 @@ def _grammar_digest(grammar: str) -> str:
     return _digest(plain)
 
 
-def _strip_task(grammar: str) -> str:
-    return _TASK_LINE.sub("", grammar, count=1)
+def read_dialect(domain: str, grammar: str) -> Dialect:
+    """Return the dialect of a domain and grammar. Raises EnvironmentBroken if the rules are unknown."""
+    return _read(domain, _TASK_LINE.sub("", grammar, count=1))
 
 
 @lru_cache(maxsize=16)
-def _read(domain: str, grammar: str) -> Dialect | None:
+def _read(domain: str, grammar: str) -> Dialect:
     if _domain_digest(domain) != _KNOWN_DOMAIN or _grammar_digest(grammar) != _KNOWN_GRAMMAR:
-        return None
+        raise EnvironmentBroken(
+            "alfworld: this game's domain or grammar is not the one that the direct engine plays; "
+            "choose the engine 'textworld' for it"
+        )
+    uses_put = "put {o} in/on {r}" in grammar
     return Dialect(
-        uses_put="put {o} in/on {r}" in grammar,
+        put="put" if uses_put else "move",
+        to="in/on" if uses_put else "to",
         arrives_at_location="{lend.name}" in grammar,
         machines={
             "heat": frozenset({"microwavetype"}),
@@ -90,17 +83,6 @@ def _read(domain: str, grammar: str) -> Dialect | None:
             "clean": frozenset({"sinkbasintype", *(["sinktype"] if _SINK in _COMMENT.sub("", domain) else [])}),
         },
     )
-
-
-def read_dialect(domain: str, grammar: str) -> Dialect:
-    """Return the dialect of a domain and grammar. Raises EnvironmentBroken if the rules are unknown."""
-    dialect = _read(domain, _strip_task(grammar))
-    if dialect is None:
-        raise EnvironmentBroken(
-            "alfworld: this game's domain or grammar is not the one that the direct engine plays; "
-            "choose the engine 'textworld' for it"
-        )
-    return dialect
 
 
 _ROOM = "You are in the middle of a room. Looking quickly around you, you see "

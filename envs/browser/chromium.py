@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,15 +31,13 @@ NO_SANDBOX = (
     "If the message is about a sandbox, this machine grants no user namespaces: install Debian's chromium-sandbox, "
     "or run as root, where Chromium runs without one."
 )
-PROGRAMS = (
-    (
-        "chromium",
-        ("PLANBOOK_CHROMIUM", "MINIWOB_CHROME_BINARY"),
-        ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
-    ),
-    ("chromedriver", ("PLANBOOK_CHROMEDRIVER", "MINIWOB_CHROMEDRIVER"), ("chromedriver",)),
-)
-"""Required programs: name, environment variables that give its path, in order of precedence, and names on PATH."""
+VARIABLES = {
+    "chromium": ("PLANBOOK_CHROMIUM", "MINIWOB_CHROME_BINARY"),
+    "chromedriver": ("PLANBOOK_CHROMEDRIVER", "MINIWOB_CHROMEDRIVER"),
+}
+"""The required programs, and the environment variables that give their paths, in order of precedence."""
+NAMES = {"chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")}
+"""The names of a program on PATH, if it has several."""
 
 FLAGS = tuple(
     "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -51,24 +50,23 @@ ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
 
 
 def find(name: str) -> str | None:
-    """Return the path of a program of ``PROGRAMS``; its variables take precedence over PATH."""
-    _, variables, names = next(program for program in PROGRAMS if program[0] == name)
-    if path := next(filter(None, map(os.environ.get, variables)), None):
+    """Return the path of a required program; its variables take precedence over PATH."""
+    if path := next(filter(None, map(os.environ.get, VARIABLES[name])), None):
         return path if os.access(path, os.X_OK) else None
-    return next(filter(None, map(shutil.which, names)), None)
+    return next(filter(None, map(shutil.which, NAMES.get(name, (name,)))), None)
 
 
 def requirements() -> Sequence[Requirement]:
     """Return Chromium and its driver as requirements."""
     packages = [PackageData(module, "browser").requirement(name) for name, module in PACKAGES.items()]
-    return [*packages, *(Requirement(name, find(name), REMEDY) for name, _, _ in PROGRAMS)]
+    return [*packages, *(Requirement(name, find(name), REMEDY) for name in VARIABLES)]
 
 
 def require() -> tuple[str, str]:
     """Return the paths of Chromium and its driver. Raises MissingRequirement."""
     chromium, driver = find("chromium"), find("chromedriver")
     if chromium is None or driver is None:
-        missing = [name for name, path in (("chromium", chromium), ("chromedriver", driver)) if path is None]
+        missing = [name for name in VARIABLES if find(name) is None]
         raise MissingRequirement(f"this environment needs a browser; missing: {' and '.join(missing)}: {REMEDY}")
     return chromium, driver
 
@@ -144,11 +142,8 @@ class Browser:
 
     def close_tab(self, target: str) -> None:
         """Close a tab; harmless if the browser is gone."""
-        try:
-            with self._lock:
-                self._control.call("Target.closeTarget", targetId=target)
-        except EnvironmentBroken:
-            return
+        with self._lock, suppress(EnvironmentBroken):
+            self._control.call("Target.closeTarget", targetId=target)
 
     def close(self) -> None:
         """End the browser and remove its profile."""

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -49,6 +50,15 @@ class NoAnswer(EnvironmentBroken):
     """The browser is alive, but did not answer in time."""
 
 
+@contextmanager
+def _report_lost_browser(command: str = "") -> Iterator[None]:
+    """Raise EnvironmentBroken if the connection fails."""
+    try:
+        yield
+    except (OSError, ValueError, _websocket().WebSocketException) as error:
+        raise EnvironmentBroken(f"the browser is gone ({type(error).__name__}: {error}){command}") from error
+
+
 class Connection:
     """A connection that sends commands and reads their answers. Belongs to one thread at a time.
 
@@ -79,15 +89,12 @@ class Connection:
         if self._lost:
             raise EnvironmentBroken(self._lost)
         deadline = None if seconds is None else time.monotonic() + seconds
-        try:
-            numbers = [self._send(method, parameters, session) for method, parameters in commands]
-            answers = self._receive(set(numbers), deadline)
-        except _websocket().WebSocketTimeoutException as error:
-            raise NoAnswer(f"the browser did not answer {commands[0][0]} in time") from error
-        except (OSError, ValueError, _websocket().WebSocketException) as error:
-            raise EnvironmentBroken(
-                f"the browser is gone ({type(error).__name__}: {error}) at {commands[0][0]}"
-            ) from error
+        with _report_lost_browser(f" at {commands[0][0]}"):
+            try:
+                numbers = [self._send(method, parameters, session) for method, parameters in commands]
+                answers = self._receive(set(numbers), deadline)
+            except _websocket().WebSocketTimeoutException as error:
+                raise NoAnswer(f"the browser did not answer {commands[0][0]} in time") from error
         for number, (method, _) in zip(numbers, commands, strict=True):
             if problem := answers[number].get("error"):
                 raise CommandRefused(f"the browser refused {method}: {problem.get('message')}")
@@ -95,19 +102,16 @@ class Connection:
 
     def post(self, method: str, session: str = "", **parameters: JsonValue) -> None:
         """Send a command and ignore its answer. Raises EnvironmentBroken."""
-        try:
+        with _report_lost_browser(f" at {method}"):
             self._send(method, parameters, session)
-        except (OSError, _websocket().WebSocketException) as error:
-            raise EnvironmentBroken(f"the browser is gone ({type(error).__name__}: {error}) at {method}") from error
 
     def listen(self, seconds: float) -> bool:
         """Wait this long for one message; return whether one came. Raises EnvironmentBroken."""
-        try:
-            self._next(time.monotonic() + seconds)
-        except _websocket().WebSocketTimeoutException:
-            return False
-        except (OSError, ValueError, _websocket().WebSocketException) as error:
-            raise EnvironmentBroken(f"the browser is gone ({type(error).__name__}: {error})") from error
+        with _report_lost_browser():
+            try:
+                self._next(time.monotonic() + seconds)
+            except _websocket().WebSocketTimeoutException:
+                return False
         return True
 
     def evaluate(self, expression: str, *, milliseconds: int = 60_000) -> JsonValue:
@@ -123,10 +127,8 @@ class Connection:
 
     def close(self) -> None:
         """Close the connection; the tab itself stays."""
-        try:
+        with suppress(OSError, _websocket().WebSocketException):
             self._socket.close(timeout=1)
-        except (OSError, _websocket().WebSocketException):
-            return
 
     def _send(self, method: str, parameters: Mapping[str, Any], session: str) -> int:
         number = next(self._numbers)
@@ -257,3 +259,15 @@ def typing_commands(text: str) -> Iterator[Command]:
             yield from key.commands()
         else:
             yield "Input.insertText", {"text": character}
+
+
+def mouse(kind: str, x: float, y: float, *, held: bool = False) -> Command:
+    """Return one event of the mouse at a point; ``held`` is True while the left button is down."""
+    moved = kind == "mouseMoved"
+    event = {"type": kind, "x": x, "y": y, "buttons": int(held), "clickCount": int(not moved)}
+    return "Input.dispatchMouseEvent", event | {"button": "none" if moved and not held else "left"}
+
+
+def click_commands(x: float, y: float) -> list[Command]:
+    """Return the commands that click at a point."""
+    return [mouse("mouseMoved", x, y), mouse("mousePressed", x, y, held=True), mouse("mouseReleased", x, y)]

@@ -45,15 +45,11 @@ def all_actions() -> Sequence[CrafterAction]:
 
 def refusal(game: "CrafterGame", act: CrafterAction) -> str:
     """Return the reason why an action would fail now; empty if it would succeed."""
-    if is_fast_asleep(game) and act.verb not in ("sleep", "noop"):
+    fast_asleep = game.player.sleeping and _items(game)["energy"] < rules().limits["energy"]
+    if fast_asleep and act.verb not in ("sleep", "noop"):
         return "you are asleep, and sleep on"
     check = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(act.verb)
     return check(game, act.thing) if check else ""
-
-
-def is_fast_asleep(game: "CrafterGame") -> bool:
-    """Return whether every action now becomes sleep."""
-    return bool(game.player.sleeping and game.player.inventory["energy"] < rules().limits["energy"])
 
 
 def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
@@ -77,12 +73,8 @@ def outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping
 
 def faced_kind(game: "CrafterGame") -> str:
     """Return the kind of thing that the player faces."""
-    return kind_at(game, *_faced_square(game))
-
-
-def _faced_square(game: "CrafterGame") -> tuple[int, int]:
     (x, y), (dx, dy) = map(int, game.player.pos), game.player.facing
-    return x + dx, y + dy
+    return kind_at(game, x + dx, y + dy)
 
 
 def _move(game: "CrafterGame", direction: str) -> str:

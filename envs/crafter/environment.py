@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.crafter import rules, view
-from planbook.envs.crafter.actions import (
-    CrafterAction,
-    Direction,
-    Placeable,
-    Tool,
-    all_actions,
-    collected_nothing,
-    faced_kind,
-    outcome,
-    refusal,
-)
+from planbook.envs.crafter import actions, rules, view
+from planbook.envs.crafter.actions import CrafterAction, Direction, Placeable, Tool
 from planbook.envs.crafter.view import STEPS, beside, find_sightings
-from planbook.envs.errors import EpisodeEnded
 from planbook.envs.resources import folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
@@ -48,18 +37,6 @@ class CrafterOptions(EnvironmentOptions):
     """Options of the game, recorded with every figure."""
 
     length: int = Field(default=10_000, ge=1, description="Steps until the game's time is up.")
-
-
-def select(selection: Selection) -> Sequence[Task]:
-    """Return one task for each chosen type and seed. Types named without a split may be of either split."""
-    if selection.ids:
-        return [task_of(*read_seeded_id(task_id, TYPES, NAME)) for task_id in selection.ids]
-    split = chosen_split(selection, SPLITS, NAME)
-    types = chosen_types(selection, TYPES, NAME)
-    if selection.split or not selection.types:
-        types = tuple(name for name in types if _split_of(name) == split)
-    groups = ([task_of(name, seed) for seed in selection.seeds or SEEDS[_split_of(name)]] for name in types)
-    return list(in_turn(groups, selection.limit))
 
 
 def task_of(kind: str, seed: int) -> Task:
@@ -117,19 +94,25 @@ class Crafter(Environment):
         "'edge' lies beyond the world, a plant that can be eaten is 'ripe_plant'",
     }
     Options = CrafterOptions
-
-    def __init__(self, options: BaseModel | None = None) -> None:
-        super().__init__(options)
-        self._length = CrafterOptions.read(options).length
-        self._game: CrafterGame | None = None
-        self._view: view.PlayerView | None = None
+    options: CrafterOptions
+    game: "CrafterGame"
+    """The running game."""
+    player_view: view.PlayerView
+    """The player's current knowledge."""
 
     # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the chosen tasks, in turn from each type."""
-        return select(selection)
+        if selection.ids:
+            return [task_of(*read_seeded_id(task_id, TYPES, NAME)) for task_id in selection.ids]
+        split = chosen_split(selection, SPLITS, NAME)
+        types = chosen_types(selection, TYPES, NAME)
+        if selection.split or not selection.types:
+            types = tuple(name for name in types if _split_of(name) == split)
+        groups = ([task_of(name, seed) for seed in selection.seeds or SEEDS[_split_of(name)]] for name in types)
+        return list(in_turn(groups, selection.limit))
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
@@ -148,26 +131,12 @@ class Crafter(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Begin a game made from the seed (a third of a second), and return the first observation."""
+        """Begin a game made from the seed (about a second), and return the first observation."""
         from planbook.envs.crafter.game import CrafterGame  # takes half a second, since it imports numpy and the game
 
-        self._game = CrafterGame(task.seed, self._length)
-        self._view = view.player_view(self._game)
+        self.game = CrafterGame(task.seed, self.options.length)
+        self.player_view = view.player_view(self.game)
         return Observation(f"{self.scene()}\n\nYour task is to: {task.goal}.")
-
-    @property
-    def game(self) -> "CrafterGame":
-        """The running game."""
-        if self._game is None:
-            raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
-        return self._game
-
-    @property
-    def player_view(self) -> view.PlayerView:
-        """The player's current knowledge."""
-        if self._view is None:
-            raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
-        return self._view
 
     def scene(self) -> str:
         """Return everything in view, since nothing in the first observation stays true."""
@@ -183,9 +152,9 @@ class Crafter(Environment):
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the player's knowledge as data."""
-        if self._view is None:
+        if self.task is None:
             return {}
-        values: dict[str, Any] = self._view._asdict()
+        values: dict[str, Any] = self.player_view._asdict()
         return {**values, "view": list(map(list, self.player_view.view)), "remaining": list(self.player_view.remaining)}
 
     def verdict(self) -> Verdict:
@@ -208,14 +177,14 @@ class Crafter(Environment):
 
     def possible_actions(self) -> list[Action]:
         """Return the actions that would have their effect now (collecting from grass: with luck)."""
-        acts = [act for act in all_actions() if not refusal(self.game, act)]
+        acts = [act for act in actions.all_actions() if not actions.refusal(self.game, act)]
         return [Action(act.verb, (act.thing,) if act.thing else ()) for act in acts]
 
     def _save(self) -> object:
         return self.game.save(), self.player_view
 
     def _load(self, native: Any) -> None:
-        saved, self._view = native
+        saved, self.player_view = native
         self.game.load(saved)
 
     # Actions.
@@ -264,14 +233,14 @@ class Crafter(Environment):
     def _take(self, act: CrafterAction) -> Observation:
         """Take one step of the game and return the observation."""
         game, before = self.game, self.player_view
-        if act not in all_actions():
+        if act not in actions.all_actions():
             return Observation.refused(f"there is no {act.verb} {act.thing!r}")
-        reason, faced, counts = refusal(game, act), faced_kind(game), dict(game.player.achievements)
+        reason, faced, counts = actions.refusal(game, act), actions.faced_kind(game), dict(game.player.achievements)
         game.advance(act.code)
-        if not reason and collected_nothing(game, act, faced, counts):
+        if not reason and actions.collected_nothing(game, act, faced, counts):
             reason = f"the {faced} holds nothing this time"
-        happened = f"Nothing happens: {reason}" if reason else outcome(game, act, faced, counts)
-        now = self._view = view.player_view(game)
+        happened = f"Nothing happens: {reason}" if reason else actions.outcome(game, act, faced, counts)
+        now = self.player_view = view.player_view(game)
         changed = view.changes(before, now)
         text = f"{happened}. Step {now.step}{f': {changed}' if changed else ''}."
         solved = self.verdict().solved

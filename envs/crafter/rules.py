@@ -17,7 +17,6 @@ class GameRules(NamedTuple):
     """The game's tables."""
 
     actions: Sequence[str]
-    materials: Sequence[str]
     walkable: Sequence[str]
     collect: Mapping[str, Mapping[str, Any]]
     """Maps a material to the requirements of collecting it (``require``) and its maximum yield (``receive``)."""
@@ -41,6 +40,4 @@ def rules() -> GameRules:
     tables = YAML(typ="safe", pure=True).load((PACKAGE.folder() / "data.yaml").read_text(encoding="utf-8"))
     limits = {name: item["max"] for name, item in tables["items"].items()}
     acting = tables["collect"], tables["place"], tables["make"]
-    return GameRules(
-        tables["actions"], tables["materials"], tables["walkable"], *acting, limits, tuple(tables["achievements"])
-    )
+    return GameRules(tables["actions"], tables["walkable"], *acting, limits, tuple(tables["achievements"]))

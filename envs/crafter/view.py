@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from planbook.envs.crafter.rules import VITALS, rules
 
@@ -54,32 +54,20 @@ class Sighting(NamedTuple):
         return " ".join(parts + [f"{abs(self.dx)}{'W' if self.dx < 0 else 'E'}"] * bool(self.dx))
 
 
-def kind_of(thing: Any) -> str:
-    """Return the name of a creature, plant or arrow; a plant shows whether it is ripe."""
+def kind_at(game: "CrafterGame", x: int, y: int) -> str:
+    """Return the kind of thing at a place: a creature, plant (also ``ripe_plant``) or arrow, else the material."""
+    material, thing = game.land[x, y]
+    if thing is None:
+        return material or EDGE
     name = type(thing).__name__.lower()
     return "ripe_plant" if name == "plant" and thing.ripe else name
-
-
-def kind_at(game: "CrafterGame", x: int, y: int) -> str:
-    """Return the kind of thing at a place: a creature, plant or arrow, else the material."""
-    material, thing = game.land[x, y]
-    return kind_of(thing) if thing is not None else material or EDGE
 
 
 def visible_rows(game: "CrafterGame") -> Rows:
     """Return the window as it is now."""
     x, y = map(int, game.player.pos)
-    west, north = x - EAST, y - SOUTH
-    rows = [[EDGE] * WIDE for _ in range(HIGH)]
-    names = game.names
-    left, top = max(west, 0), max(north, 0)
-    for column, numbers in enumerate(game.materials[left : x + EAST + 1, top : y + SOUTH + 1].tolist(), left - west):
-        for row, number in enumerate(numbers, top - north):
-            rows[row][column] = names[number]
-    for thing in game.land.objects:
-        column, row = int(thing.pos[0]) - west, int(thing.pos[1]) - north
-        if 0 <= column < WIDE and 0 <= row < HIGH:
-            rows[row][column] = kind_of(thing)
+    squares = range(x - EAST, x + EAST + 1)
+    rows = [[kind_at(game, column, row) for column in squares] for row in range(y - SOUTH, y + SOUTH + 1)]
     rows[SOUTH][EAST] = YOU
     return tuple(map(tuple, rows))
 

@@ -6,24 +6,13 @@ from math import ceil
 
 from pydantic import JsonValue
 
-from planbook.envs.minecraft.game_data import (
-    DIGGING,
-    GIVEN_TOOL,
-    ITEMS,
-    PICKAXES,
-    RECIPES,
-    SOURCES,
-    TABLE,
-    Recipe,
-    Source,
-    source_of,
-    wearable,
-)
+from planbook.envs.minecraft import game_data
+from planbook.envs.minecraft.game_data import Recipe, Source
 from planbook.envs.minecraft.player import GoalEffects, MinecraftPlayer
 from planbook.envs.minecraft.terrain import Terrain, trip
 from planbook.envs.types import Action
 
-CRAFTING = {None: 10, TABLE: 30}
+CRAFTING = {None: 10, game_data.TABLE: 30}
 """Ticks for any number of repetitions of a recipe, in the hand or at a table."""
 SMELTING = 200
 """Ticks for one item in the furnace."""
@@ -54,7 +43,7 @@ def _gather(
     check_tool(source, held_tool, item)
     gained = item if item in source.gives else next(iter(source.gives))
     units = -(-count // source.gives[gained])
-    route = trip(terrain, player.spot, player.gone, source, units, DIGGING.get(held_tool, 0))
+    route = trip(terrain, player.spot, player.gone, source, units, game_data.DIGGING.get(held_tool, 0))
     if route is None:
         raise NoneLeft(f"there are not {count} {item} left to be found in this world")
     gains = {name: number * units for name, number in source.gives.items()}
@@ -85,7 +74,7 @@ def _equip(terrain: Terrain, player: MinecraftPlayer, obj: JsonValue) -> GoalEff
     if not isinstance(obj, str):
         raise GoalRefused(f"equip takes the name of one item, not {obj!r}")
     check_item(obj)
-    if not wearable(obj):
+    if not game_data.wearable(obj):
         raise GoalRefused(f"{obj} cannot be equipped")
     if not player.held(obj):
         raise GoalRefused(f"you hold no {obj}")
@@ -125,29 +114,29 @@ def read_counts(value: JsonValue, what: str) -> dict[str, int]:
 
 def check_item(item: str) -> None:
     """Raise GoalRefused for a name that is not an item, and suggest the nearest one."""
-    if item not in ITEMS and item in SOURCES:
-        raise GoalRefused(f"a {item} is no item: ask for what it gives, {' or '.join(SOURCES[item].gives)}")
-    if item not in ITEMS:
-        near = get_close_matches(item, sorted(ITEMS), 1)
+    if item not in game_data.ITEMS and item in game_data.SOURCES:
+        raise GoalRefused(f"a {item} is no item: ask for what it gives, {' or '.join(game_data.SOURCES[item].gives)}")
+    if item not in game_data.ITEMS:
+        near = get_close_matches(item, sorted(game_data.ITEMS), 1)
         raise GoalRefused(f"unknown item: there is no {item}" + (f"; there is {near[0]}" if near else ""))
 
 
 def find_source(verb: str, item: str) -> Source:
     """Return the source that a mine or kill goal means. Raises GoalRefused."""
-    source = source_of(item)
+    source = game_data.source_of(item)
     if source is not None and source.verb == verb:
         return source
-    if item in SOURCES and SOURCES[item].verb == verb:
-        raise GoalRefused(f"{item} gives another item: ask for {' or '.join(SOURCES[item].gives)}")
+    if item in game_data.SOURCES and game_data.SOURCES[item].verb == verb:
+        raise GoalRefused(f"{item} gives another item: ask for {' or '.join(game_data.SOURCES[item].gives)}")
     cannot = "mined" if verb == "mine" else "had by killing"
     raise GoalRefused(f"{item} cannot be {cannot}{_other_way(item)}")
 
 
 def _other_way(item: str) -> str:
     """Return how an item is obtained, for a goal that tries another way."""
-    if source := source_of(item):
+    if source := game_data.source_of(item):
         return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
-    ways = dict.fromkeys(_PAST[recipe.verb] for recipe in RECIPES.get(item, ()))
+    ways = dict.fromkeys(_PAST[recipe.verb] for recipe in game_data.RECIPES.get(item, ()))
     return f": it is {' or '.join(ways)}" if ways else ""
 
 
@@ -156,7 +145,7 @@ _PAST = {"craft": "crafted", "smelt": "smelted"}
 
 def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
     """Return the recipe that the plan means: the one with exactly these materials. Raises GoalRefused."""
-    recipes = [recipe for recipe in RECIPES.get(item, ()) if recipe.verb == verb]
+    recipes = [recipe for recipe in game_data.RECIPES.get(item, ()) if recipe.verb == verb]
     if not recipes:
         raise GoalRefused(f"{item} cannot be {_PAST[verb]}{_other_way(item)}")
     for recipe in recipes:
@@ -186,7 +175,7 @@ def read_tool(tool: JsonValue) -> str:
         return ""
     if not isinstance(tool, str):
         raise GoalRefused(f"the tool must be a name or None, not {tool!r}")
-    if tool != GIVEN_TOOL:
+    if tool != game_data.GIVEN_TOOL:
         check_item(tool)
     return tool
 
@@ -194,14 +183,14 @@ def read_tool(tool: JsonValue) -> str:
 def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
     """Return the tool that the plan names, which must be held; empty for none. Raises GoalRefused."""
     named = read_tool(tool)
-    if named not in ("", GIVEN_TOOL) and not player.held(named):
+    if named not in ("", game_data.GIVEN_TOOL) and not player.held(named):
         raise GoalRefused(f"no tool: you hold no {named}")
     return named
 
 
 def check_tool(source: Source, tool: str, item: str) -> None:
     """Raise GoalRefused unless the tool works for the source."""
-    enough = tool == source.tool if not source.tier else PICKAXES.get(tool, 0) >= source.tier
+    enough = tool == source.tool if not source.tier else game_data.PICKAXES.get(tool, 0) >= source.tier
     if not source.tool or enough:
         return
     needed = source.lowest_tool + (" or better" if source.tier else "")

@@ -74,14 +74,16 @@ class Minecraft(Environment):
     action_limit = 100
     hands_on = "state"
     Options = MinecraftOptions
+    options: MinecraftOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._chosen = MinecraftOptions.read(self.options)
-        if self._chosen.terse:
+        if self.options.terse:
             self.about = self.about.replace(REASONS, NO_REASONS)
-        self._terrain: Terrain = terrain_of(0)
-        self._player = MinecraftPlayer()
+        self.terrain: Terrain = terrain_of(0)
+        """The map of the task's seed. Plans never see it."""
+        self.player = MinecraftPlayer()
+        """The player's current state. Plans never see it."""
         self._wanted: Mapping[str, int] = {}
         self._limit = 0
 
@@ -104,7 +106,7 @@ class Minecraft(Environment):
 
     def versions(self) -> Mapping[str, str]:
         """Return options, recipes, and the differences from the game."""
-        options = {name: str(value) for name, value in self._chosen.model_dump().items()}
+        options = {name: str(value) for name, value in self.options.model_dump().items()}
         return {
             **options,
             "recipes": f"Minecraft {VERSION}, from minedojo 0.1",
@@ -116,28 +118,18 @@ class Minecraft(Environment):
         """The goals, for selectors."""
         return MinecraftGoals(self)
 
-    @property
-    def terrain(self) -> Terrain:
-        """The map of the task's seed. Plans never see it."""
-        return self._terrain
-
-    @property
-    def player(self) -> MinecraftPlayer:
-        """The player's current state. Plans never see it."""
-        return self._player
-
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Place the player at the spawn of the seed's map, and return the first observation."""
-        self._terrain, self._wanted = terrain_of(task.seed), tasks.wanted_items(task)
+        self.terrain, self._wanted = terrain_of(task.seed), tasks.wanted_items(task)
         parallel = task.type in tasks.PARALLEL
-        self._player = MinecraftPlayer(inventory=dict(tasks.PARALLEL_START) if parallel else {})
-        self._player.first = dict.fromkeys(self._player.inventory, 0)
-        self._limit = self._chosen.ticks or (
+        self.player = MinecraftPlayer(inventory=dict(tasks.PARALLEL_START) if parallel else {})
+        self.player.first = dict.fromkeys(self.player.inventory, 0)
+        self._limit = self.options.ticks or (
             int(str(task.params["ticks"])) if parallel else tasks.GROUPS[task.type].ticks
         )
-        self._player.look(self._terrain)
+        self.player.look(self.terrain)
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
@@ -146,11 +138,11 @@ class Minecraft(Environment):
 
     def state(self) -> str:
         """Return inventory, equipment, place, sight and time."""
-        player = self._player
+        player = self.player
         worn = f" You wear {', '.join(player.worn)}." if player.worn else ""
         depth = f"{player.spot.depth} blocks under the ground" if player.spot.depth else "on the ground"
         seen = (
-            ", ".join(f"{name} ({word})" for name, word in seen_words(player.sight(self._terrain)).items())
+            ", ".join(f"{name} ({word})" for name, word in seen_words(player.sight(self.terrain)).items())
             or "nothing of use"
         )
         used = int(player.spot.tick)
@@ -161,7 +153,7 @@ class Minecraft(Environment):
 
     def biome(self) -> str:
         """Return the biome of the player's place."""
-        return self._terrain.biome(self._player.spot.x, self._player.spot.y)
+        return self.terrain.biome(self.player.spot.x, self.player.spot.y)
 
     @action('agent.mine({"log": 3}) -> "You mine 3 log. Inventory: 3 log."')
     def mine(self, obj: dict[str, int], tool: str | None = None) -> Observation:
@@ -200,49 +192,49 @@ class Minecraft(Environment):
     @query('agent.inventory() -> {"log": 3}')
     def inventory(self) -> dict[str, int]:
         """What the agent holds, by name."""
-        return dict(self._player.inventory)
+        return dict(self.player.inventory)
 
     @query('agent.sees() -> {"oak_tree": "near", "sheep": "far"}')
     def sees(self) -> dict[str, str]:
         """What is in sight, each with how far the nearest is: "next to you", "near" or "far"."""
-        return dict(seen_words(self._player.sight(self._terrain)))
+        return dict(seen_words(self.player.sight(self.terrain)))
 
     def _do(self, name: str, *args: Any) -> Observation:
         try:
-            effects = effects_of(self._terrain, self._player, Action(name, args))
+            effects = effects_of(self.terrain, self.player, Action(name, args))
         except GoalRefused as why:
             return self._failure(f"Nothing happens: {why}.")
         ticks, failure = self._outcome(effects)
-        self._player.tries += 1
-        if self._player.spot.tick + ticks > self._limit:
-            wait(self._terrain, self._player, self._limit - int(self._player.spot.tick))
+        self.player.tries += 1
+        if self.player.spot.tick + ticks > self._limit:
+            wait(self.terrain, self.player, self._limit - int(self.player.spot.tick))
             return self._failure(f"In vain: the time is over before you {effects.text}.")
         if failure:
-            wait(self._terrain, self._player, ticks)
+            wait(self.terrain, self.player, ticks)
             return self._failure(f"In vain: {failure}.")
-        carry_out(self._terrain, self._player, effects)
+        carry_out(self.terrain, self.player, effects)
         return self._observe(f"You {effects.text}.")
 
     def ticks_for(self, effects: GoalEffects) -> int:
         """Return the ticks that a goal takes without bad luck."""
-        return min(effects.ticks, time_limit(effects)) if self._chosen.time_limits else effects.ticks
+        return min(effects.ticks, time_limit(effects)) if self.options.time_limits else effects.ticks
 
     def _outcome(self, effects: GoalEffects) -> tuple[int, str]:
         """Return the ticks that a goal takes now, and the reason why it fails, if it does."""
         limit = time_limit(effects)
-        if self._chosen.time_limits and effects.ticks > limit:
+        if self.options.time_limits and effects.ticks > limit:
             return limit, f"to {effects.text} takes longer than the {limit} ticks that such a goal may take"
-        if self._chosen.chances and self.task and not succeeds(effects, self.task.id, self._player.tries):
+        if self.options.chances and self.task and not succeeds(effects, self.task.id, self.player.tries):
             return limit, f"bad luck: you did not {effects.text} within {limit} ticks; it may go well another time"
         return effects.ticks, ""
 
     def _failure(self, text: str) -> Observation:
-        return self._observe(f"It failed. Biome: {self.biome()}." if self._chosen.terse else text, accepted=False)
+        return self._observe(f"It failed. Biome: {self.biome()}." if self.options.terse else text, accepted=False)
 
     def _observe(self, text: str, accepted: bool = True) -> Observation:
         solved = self._is_solved()
-        over = not solved and self._player.spot.tick >= self._limit
-        full = f"{text} Inventory: {quantities(self._player.inventory)}."
+        over = not solved and self.player.spot.tick >= self._limit
+        full = f"{text} Inventory: {quantities(self.player.inventory)}."
         return Observation(full, accepted=accepted, terminated=solved, truncated=over)
 
     # Judging.
@@ -258,8 +250,8 @@ class Minecraft(Environment):
         return all(self._has(item, count) for item, count in self._wanted.items())
 
     def _has(self, item: str, count: int) -> bool:
-        worn = not self.task or self.task.type != tasks.EQUIP or item in self._player.worn
-        return worn and self._player.held(item) >= count
+        worn = not self.task or self.task.type != tasks.EQUIP or item in self.player.worn
+        return worn and self.player.held(item) >= count
 
     @classmethod
     def milestones_of(cls, task: Task) -> list[str]:
@@ -279,14 +271,13 @@ class Minecraft(Environment):
             return []
         if self.task.type in tasks.PARALLEL:
             return [item for item, count in self._wanted.items() if self._has(item, count)]
-        worn = {f"equip {item}" for item in self._player.worn}
-        return [item for item in self.milestones_of(self.task) if item in self._player.first or item in worn]
+        worn = {f"equip {item}" for item in self.player.worn}
+        return [item for item in self.milestones_of(self.task) if item in self.player.first or item in worn]
 
     # Snapshots.
 
     def _save(self) -> object:
-        return self._player.copy()
+        return self.player.copy()
 
-    def _load(self, native: object) -> None:
-        assert isinstance(native, MinecraftPlayer)
-        self._player = native.copy()
+    def _load(self, native: Any) -> None:
+        self.player = native.copy()

@@ -6,33 +6,9 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planbook.envs.minecraft import tasks
-from planbook.envs.minecraft.actions import (
-    GoalRefused,
-    NoneLeft,
-    check_item,
-    check_materials,
-    check_tool,
-    effects_of,
-    find_recipe,
-    find_source,
-    lacks_station,
-    read_counts,
-    read_object,
-    read_tool,
-)
-from planbook.envs.minecraft.game_data import (
-    GIVEN_TOOL,
-    ITEMS,
-    PICKAXES,
-    RECIPES,
-    SOURCES,
-    Recipe,
-    Source,
-    source_of,
-    sources_giving,
-    wearable,
-)
+from planbook.envs.minecraft import actions, game_data, tasks
+from planbook.envs.minecraft.actions import GoalRefused, NoneLeft
+from planbook.envs.minecraft.game_data import Recipe, Source
 from planbook.envs.minecraft.terrain import distance_word
 from planbook.envs.optional import Features, Goals
 from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, deed_from_rules
@@ -45,12 +21,12 @@ if TYPE_CHECKING:
 @cache
 def known_goals() -> tuple[Action, ...]:
     """Return every goal once: each item from each source with each tool, each recipe, and each wearable item."""
-    worn = (Action("equip", (item,)) for item in sorted(ITEMS) if wearable(item))
+    worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.wearable(item))
     return (*_gathering_goals(), *_making_goals(), *worn)
 
 
 def _gathering_goals() -> Iterator[Action]:
-    for source in SOURCES.values():
+    for source in game_data.SOURCES.values():
         for item in dict.fromkeys((*source.gives, source.goal_name)):
             yield from (Action(source.verb, ({item: 1}, tool)) for tool in _tools(source))
 
@@ -59,12 +35,12 @@ def _tools(source: Source) -> list[str | None]:
     """Return the tools that work, the lowest first."""
     if not source.tier:
         return [source.tool or None]
-    better = [name for name, tier in PICKAXES.items() if tier >= source.tier]
+    better = [name for name, tier in game_data.PICKAXES.items() if tier >= source.tier]
     return [source.lowest_tool, *(name for name in better if name != source.lowest_tool)]
 
 
 def _making_goals() -> Iterator[Action]:
-    for recipes in RECIPES.values():
+    for recipes in game_data.RECIPES.values():
         for recipe in recipes:
             yield Action(recipe.verb, ({recipe.output: recipe.makes}, {**recipe.ingredients}, recipe.station))
 
@@ -87,7 +63,7 @@ class MinecraftGoals(Goals):
         A thing that the map does not have is not a reason, since no agent knows that in advance.
         """
         try:
-            effects_of(self.environment.terrain, self.environment.player, goal)
+            actions.effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return ""
         except GoalRefused as why:
@@ -96,8 +72,9 @@ class MinecraftGoals(Goals):
 
     def is_open(self, goal: Action) -> bool:
         """Return whether the stated materials and the stated tool are held, regardless of the recipe."""
-        tool = goal.args[-1] if goal.args else None
-        takes = {**self.materials(goal), **({str(tool): 1} if isinstance(tool, str) and tool != GIVEN_TOOL else {})}
+        tool, takes = goal.args[-1] if goal.args else None, dict(self.materials(goal))
+        if isinstance(tool, str) and tool != game_data.GIVEN_TOOL:
+            takes[tool] = 1
         return all(self.environment.player.held(item) >= count for item, count in takes.items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
@@ -105,7 +82,7 @@ class MinecraftGoals(Goals):
         if goal.name not in ("craft", "smelt"):
             return {}
         try:
-            return read_counts(goal.args[1], "the materials")
+            return actions.read_counts(goal.args[1], "the materials")
         except GoalRefused:
             return {}
 
@@ -114,15 +91,17 @@ class MinecraftGoals(Goals):
         if goal.name not in GATHERING:
             return (goal,)
         try:
-            item, count = read_object(goal.args[0])
+            item, count = actions.read_object(goal.args[0])
         except GoalRefused:
             return (goal,)
-        source = source_of(item)
+        source = game_data.source_of(item)
         if source is None or source.verb != goal.name:
             return (goal,)
         gained = item if item in source.gives else next(iter(source.gives))
-        others = [_goal_from(other, gained, count, goal) for other in sources_giving(gained) if other is not source]
-        crafted = [_goal_by(recipe, count) for recipe in RECIPES.get(gained, ()) if _is_gathered(recipe)]
+        others = [
+            _goal_from(other, gained, count, goal) for other in game_data.sources_giving(gained) if other is not source
+        ]
+        crafted = [_goal_by(recipe, count) for recipe in game_data.RECIPES.get(gained, ()) if _is_gathered(recipe)]
         return (goal, *others, *crafted)
 
     def known(self) -> Sequence[Action]:
@@ -131,7 +110,7 @@ class MinecraftGoals(Goals):
 
     def names(self, goal: Action) -> Sequence[str]:
         """Return the source of a gathered item."""
-        source = source_of(_object_of(goal)[0]) if goal.name in GATHERING else None
+        source = game_data.source_of(_object_of(goal)[0]) if goal.name in GATHERING else None
         return (source.name,) if source else ()
 
     def times(self, goal: Action, count: int) -> Action:
@@ -141,13 +120,13 @@ class MinecraftGoals(Goals):
         item, _ = _object_of(goal)
         if goal.name in GATHERING:
             return Action(goal.name, ({item: count}, *goal.args[1:]))
-        needs = find_recipe(goal.name, item, self.materials(goal)).needs(count)
+        needs = actions.find_recipe(goal.name, item, self.materials(goal)).needs(count)
         return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:
         """Return the agent's knowledge: the goal, the place, and when and how far away its source was last seen."""
         player, item, count = self.environment.player, *_object_of(goal)
-        source = source_of(item) if goal.name in GATHERING else None
+        source = game_data.source_of(item) if goal.name in GATHERING else None
         tool = goal.args[-1] if goal.name in GATHERING else None
         seen, since, remembered = _sighting(self.environment, source)
         return {
@@ -161,7 +140,7 @@ class MinecraftGoals(Goals):
             "remembered_distance": remembered,
             "depth": float(player.spot.depth),
             "usual_depth": source.usual_depth if source else 0.0,
-            "tier": float(PICKAXES.get(tool, 0)) if isinstance(tool, str) else 0.0,
+            "tier": float(game_data.PICKAXES.get(tool, 0)) if isinstance(tool, str) else 0.0,
             "tick": float(player.spot.tick),
         }
 
@@ -171,7 +150,7 @@ class MinecraftGoals(Goals):
         Infinite if the map does not have enough of it.
         """
         try:
-            effects = effects_of(self.environment.terrain, self.environment.player, goal)
+            effects = actions.effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return inf
         except GoalRefused:
@@ -184,12 +163,12 @@ class MinecraftGoals(Goals):
 
 
 def _goal_from(source: Source, item: str, count: int, goal: Action) -> Action:
-    name = source.goal_name if source_of(item) is not source else item
+    name = source.goal_name if game_data.source_of(item) is not source else item
     return Action(source.verb, ({name: count}, *goal.args[1:]))
 
 
 def _is_gathered(recipe: Recipe) -> bool:
-    return all(source_of(item) is not None for item in recipe.ingredients)
+    return all(game_data.source_of(item) is not None for item in recipe.ingredients)
 
 
 def _goal_by(recipe: Recipe, count: int) -> Action:
@@ -201,7 +180,7 @@ def _object_of(goal: Action) -> tuple[str, int]:
     if isinstance(obj, str):
         return obj, 1
     try:
-        return read_object(obj)
+        return actions.read_object(obj)
     except GoalRefused:
         return "none", 0
 
@@ -239,8 +218,8 @@ def _held_fact(item: Given) -> Fact:
 
 
 def _tool_needs(tool: Given) -> list[Need]:
-    named = read_tool(tool)
-    return [_enough(named, 1)] if named not in ("", GIVEN_TOOL) else []
+    named = actions.read_tool(tool)
+    return [_enough(named, 1)] if named not in ("", game_data.GIVEN_TOOL) else []
 
 
 def _enough(item: str, count: int) -> Need:
@@ -248,9 +227,9 @@ def _enough(item: str, count: int) -> Need:
 
 
 def _gather(verb: str, obj: Given, tool: Given) -> Deed:
-    item, count = read_object(obj)
-    source, needs = find_source(verb, item), _tool_needs(tool)
-    check_tool(source, tool or "", item)
+    item, count = actions.read_object(obj)
+    source, needs = actions.find_source(verb, item), _tool_needs(tool)
+    actions.check_tool(source, tool or "", item)
     gained = item if item in source.gives else next(iter(source.gives))
     units = -(-count // source.gives[gained])
     changes = [Change.by(_held_fact(name), number * units) for name, number in source.gives.items()]
@@ -258,10 +237,10 @@ def _gather(verb: str, obj: Given, tool: Given) -> Deed:
 
 
 def _make(verb: str, obj: Given, materials: Given, tool: Given) -> Deed:
-    item, count = read_object(obj)
-    recipe = find_recipe(verb, item, read_counts(materials, "the materials"))
-    check_materials(recipe, count, read_counts(materials, "the materials"))
-    if lacks_station(recipe, tool or ""):
+    item, count = actions.read_object(obj)
+    recipe = actions.find_recipe(verb, item, actions.read_counts(materials, "the materials"))
+    actions.check_materials(recipe, count, actions.read_counts(materials, "the materials"))
+    if actions.lacks_station(recipe, tool or ""):
         raise GoalRefused(f"to {verb} {item} takes {recipe.station} as tool, and the plan uses {tool or 'none'}")
     used = recipe.needs(count)
     changes = [Change.by(_held_fact(name), -number) for name, number in used.items()]
@@ -270,7 +249,7 @@ def _make(verb: str, obj: Given, materials: Given, tool: Given) -> Deed:
 
 
 def _equip(obj: Given) -> Deed:
-    check_item(obj)
-    if not wearable(obj):
+    actions.check_item(obj)
+    if not game_data.wearable(obj):
         raise GoalRefused(f"{obj} cannot be equipped")
     return Deed([_enough(obj, 1)])

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planbook.envs.browser import chromium, devtools
-from planbook.envs.browser.devtools import Answer, Command
+from planbook.envs.browser.devtools import Answer, Command, click_commands, mouse
 from planbook.envs.errors import EnvironmentBroken
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
@@ -74,12 +74,12 @@ class MiniwobTab:
         if reload or url != self._url:
             self._load(url)
         self._episode = next(self._numbers)
-        self._connection.call_all(_click(*CORNER))  # a click, since a mere move waits for the next frame
-        return _page_state(self._ask("begin", self._episode, seed, DATA_MODE, LONGEST_EPISODE))
+        self._connection.call_all(click_commands(*CORNER))  # a click, since a mere move waits for the next frame
+        return PageState(**self._ask("begin", self._episode, seed, DATA_MODE, LONGEST_EPISODE))
 
     def settle(self) -> PageState:
         """Wait until the page has finished, and return its state."""
-        return _page_state(self._ask("settle", self._episode))
+        return PageState(**self._ask("settle", self._episode))
 
     def find(self, xpath: str) -> JsonValue:
         """Return descriptions of the elements that an XPath matches; an invalid one matches nothing."""
@@ -87,26 +87,26 @@ class MiniwobTab:
 
     def click(self, xpath: str) -> PageState:
         """Click on the visible part of the element."""
-        return self._send_at(self._ask("locate", xpath), _click)
+        return self._send_at(self._ask("locate", xpath), click_commands)
 
     def click_option(self, xpath: str) -> PageState:
         """Choose an ``<option>`` of a list; click on any other element."""
         point = self._ask("locateOption", xpath)
-        return self._do("choose", xpath) if point.get("option") else self._send_at(point, _click)
+        return self._do("choose", xpath) if point.get("option") else self._send_at(point, click_commands)
 
     def click_at(self, xpath: str, x: float, y: float) -> PageState:
         """Click at a point of the element, measured from its upper left corner."""
-        return self._send_at(self._ask("offset", xpath, x, y), _click)
+        return self._send_at(self._ask("offset", xpath, x, y), click_commands)
 
     def hover(self, xpath: str) -> PageState:
         """Move the mouse onto the element."""
-        return self._send_at(self._ask("locate", xpath), lambda x, y: [_move(x, y)])
+        return self._send_at(self._ask("locate", xpath), lambda x, y: [mouse("mouseMoved", x, y)])
 
     def drag(self, xpath: str, goal: str) -> PageState:
         """Drag from one element to another."""
         start, end = self._ask("locate", xpath), self._ask("locate", goal)
         if "refused" in end:
-            return _page_state(end)
+            return PageState(**end)
         return self._send_at(start, lambda x, y: _drag(x, y, end["x"], end["y"]))
 
     def select_text(self, xpath: str) -> PageState:
@@ -120,7 +120,7 @@ class MiniwobTab:
     def type(self, text: str) -> PageState:
         """Type into the field that has the focus."""
         answer = self._ask("typable")
-        return _page_state(answer) if "refused" in answer else self._send(list(devtools.typing_commands(text)))
+        return PageState(**answer) if "refused" in answer else self._send(list(devtools.typing_commands(text)))
 
     def press(self, key: devtools.Key) -> PageState:
         """Press and release a key."""
@@ -146,11 +146,11 @@ class MiniwobTab:
         return answer
 
     def _send_at(self, point: Answer, commands: Callable[[float, float], list[Command]]) -> PageState:
-        return _page_state(point) if "refused" in point else self._send(commands(point["x"], point["y"]))
+        return PageState(**point) if "refused" in point else self._send(commands(point["x"], point["y"]))
 
     def _do(self, function: str, *arguments: JsonValue) -> PageState:
         answer = self._ask(function, *arguments)
-        return _page_state(answer) if "refused" in answer else self.settle()
+        return PageState(**answer) if "refused" in answer else self.settle()
 
     def _send(self, commands: list[Command]) -> PageState:
         if commands:
@@ -158,39 +158,9 @@ class MiniwobTab:
         return self.settle()
 
 
-def _page_state(answer: Answer) -> PageState:
-    return PageState(
-        html=answer["html"],
-        done=answer["done"],
-        reward=answer["reward"],
-        refused=answer.get("refused", ""),
-        goal=answer.get("goal", ""),
-        fields=answer.get("fields"),
-    )
-
-
-def _mouse(kind: str, x: float, y: float, button: str = "none", buttons: int = 0) -> dict[str, JsonValue]:
-    clicks = 1 if kind in ("mousePressed", "mouseReleased") else 0
-    return {"type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": clicks}
-
-
-def _move(x: float, y: float, buttons: int = 0) -> Command:
-    return "Input.dispatchMouseEvent", _mouse("mouseMoved", x, y, "left" if buttons else "none", buttons)
-
-
-def _press(x: float, y: float) -> Command:
-    return "Input.dispatchMouseEvent", _mouse("mousePressed", x, y, "left", 1)
-
-
-def _release(x: float, y: float) -> Command:
-    return "Input.dispatchMouseEvent", _mouse("mouseReleased", x, y, "left")
-
-
-def _click(x: float, y: float) -> list[Command]:
-    return [_move(x, y), _press(x, y), _release(x, y)]
-
-
 def _drag(x: float, y: float, end_x: float, end_y: float) -> list[Command]:
-    fractions = [step / DRAG_STEPS for step in range(1, DRAG_STEPS + 1)]
-    moves = [_move(x + fraction * (end_x - x), y + fraction * (end_y - y), 1) for fraction in fractions]
-    return [_move(x, y), _press(x, y), *moves, _release(end_x, end_y)]
+    fractions = [step / DRAG_STEPS for step in range(DRAG_STEPS + 1)]
+    points = [(x + fraction * (end_x - x), y + fraction * (end_y - y)) for fraction in fractions]
+    held_moves = [mouse("mouseMoved", *point, held=True) for point in points[1:]]
+    press = mouse("mousePressed", x, y, held=True)
+    return [mouse("mouseMoved", x, y), press, *held_moves, mouse("mouseReleased", end_x, end_y)]

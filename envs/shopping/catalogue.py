@@ -8,12 +8,9 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
-
-NO_BOUND = 1_000_000.0
-"""Upper price of a wish without one."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +44,8 @@ class Product:
 
     def price_range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
         """Return the minimum and maximum price with the options chosen so far."""
-        if self.shown or not chosen:
-            return self.shown or self._whole_range
-        return self._range(chosen)
-
-    @cached_property
-    def _whole_range(self) -> tuple[float, float]:
-        return self._range({})
-
-    def _range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
+        if self.shown:
+            return self.shown
         extras = [
             [values[chosen[name]]] if name in chosen else values.values() for name, values in self.options.items()
         ]
@@ -73,12 +63,8 @@ class Wish:
     product: str
     attributes: tuple[str, ...]
     values: tuple[str, ...]
-    price_upper: float = NO_BOUND
-
-    @property
-    def price_below(self) -> float | None:
-        """The upper price that the sentence names, if any."""
-        return None if self.price_upper >= NO_BOUND else self.price_upper
+    price_below: float | None = None
+    """The upper price that the sentence names, if any."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +80,9 @@ def price_text(amount: float) -> str:
     return f"${amount:,.2f}"
 
 
-def price_clause(upper: float) -> str:
+def price_clause(upper: float | None) -> str:
     """Return the clause at the end of a wish's sentence that names a price."""
-    return f", and price lower than {upper:.2f} dollars"
+    return "" if upper is None else f", and price lower than {upper:.2f} dollars"
 
 
 KINDS = Path(__file__).with_name("kinds.json")
@@ -145,10 +131,10 @@ def own_shop() -> Shop:
     return Shop(products, _wishes(list(products.values())))
 
 
-def upper_price(price: float, dice: random.Random) -> float:
-    """Return an upper price like WebShop's: the greater of two of the next four tens; NO_BOUND if too few are left."""
+def upper_price(price: float, dice: random.Random) -> float | None:
+    """Return an upper price like WebShop's: the greater of two of the next four tens; None if too few are left."""
     above = [ten for ten in TENS if ten > price][:4]
-    return max(dice.sample(above, 2)) if len(above) >= 2 else NO_BOUND
+    return max(dice.sample(above, 2)) if len(above) >= 2 else None
 
 
 def _kind(category: str, path: str, kind: Data, axes: Mapping[str, Sequence[str]]) -> Iterator[Product]:
@@ -221,7 +207,7 @@ def _wish(product: Product, dice: random.Random) -> Wish:
         product=product.id,
         attributes=tuple(attributes),
         values=tuple(options.values()),
-        price_upper=upper,
+        price_below=upper,
     )
 
 

@@ -4,29 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, JsonValue, model_validator
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.resources import files_digest
-from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
+from planbook.envs.selection import chosen_split, find_task, in_turn
+from planbook.envs.shopping import pages
 from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, own_shop
-from planbook.envs.shopping.pages import (
-    BACK,
-    BUY,
-    DONE,
-    ITEM,
-    NEXT,
-    PREV,
-    RESULTS,
-    SEARCH,
-    SUB_PAGES,
-    ShopPages,
-    ShopState,
-    line,
-)
+from planbook.envs.shopping.pages import ShopPages, ShopState, line
 from planbook.envs.shopping.product_files import shop_of
 from planbook.envs.shopping.webshop import ProductSearch, reward
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict
@@ -58,32 +46,9 @@ def shop(options: ShoppingOptions) -> Shop:
 
 
 @cache
-def search(items: str, attributes: str, goals: str) -> ProductSearch:
+def search(options: ShoppingOptions) -> ProductSearch:
     """Return the search index of a shop, built once per process (ours: 0.2 s)."""
-    options = ShoppingOptions(items=items, attributes=attributes, goals=goals)
     return ProductSearch(list(shop(options).products.values()))
-
-
-def wish_of(task: Task, options: ShoppingOptions) -> Wish:
-    """Return the wish of a task. Raises BadSelection if the shop has no such task."""
-    wishes = shop(options).wishes
-    if not 0 <= task.seed < len(wishes) or wishes[task.seed].sentence != task.goal:
-        raise BadSelection(f"shopping: {task.id} is not a task of this shop; was it made from other product files?")
-    return wishes[task.seed]
-
-
-def select(selection: Selection, options: ShoppingOptions) -> list[Task]:
-    """Return the selected tasks, in turn from each type. Raises BadSelection."""
-    stocked = shop(options)
-    if selection.ids:
-        return [find_task(_tasks(task_id.partition("/")[0], stocked), task_id, "shopping") for task_id in selection.ids]
-    split = chosen_split(selection, tuple(SPLITS), "shopping")
-    if selection.seeds:
-        raise BadSelection("shopping: its tasks are not made from seeds; name them by id, such as test/17")
-    tasks = _tasks(split, stocked)
-    known_types = tuple(dict.fromkeys([*TYPES, *(task.type for task in tasks)]))
-    types = chosen_types(selection, known_types, "shopping")
-    return list(in_turn(([task for task in tasks if task.type == kind] for kind in types), selection.limit))
 
 
 def _tasks(split: str, stocked: Shop) -> Sequence[Task]:
@@ -146,10 +111,10 @@ agent.click("Buy Now")
         "selected": "the options chosen on the product at hand: name to value",
     }
     Options = ShoppingOptions
+    options: ShoppingOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._options = ShoppingOptions.read(options)
         self._place = ShopState()
         self._wish: Wish | None = None
 
@@ -158,7 +123,17 @@ agent.click("Buy Now")
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the selected tasks, in turn from each type."""
-        return select(selection, ShoppingOptions.read(options))
+        stocked = shop(ShoppingOptions.read(options))
+        if selection.ids:
+            return [
+                find_task(_tasks(task_id.partition("/")[0], stocked), task_id, "shopping") for task_id in selection.ids
+            ]
+        split = chosen_split(selection, tuple(SPLITS), "shopping")
+        if selection.seeds:
+            raise BadSelection("shopping: its tasks are not made from seeds; name them by id, such as test/17")
+        tasks = _tasks(split, stocked)
+        types = dict.fromkeys([*TYPES, *(task.type for task in tasks)])
+        return list(in_turn([task for task in tasks if task.type == kind] for kind in types))
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
@@ -169,13 +144,16 @@ agent.click("Buy Now")
 
     def versions(self) -> Mapping[str, str]:
         """Return the digest of the products."""
-        return self.checksums((), self._options)
+        return self.checksums((), self.options)
 
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Start on the search page, and return it with the goal."""
-        self._wish = wish_of(task, self._options)
+        wishes = self._shop.wishes
+        if not 0 <= task.seed < len(wishes) or wishes[task.seed].sentence != task.goal:
+            raise BadSelection(f"shopping: {task.id} is not a task of this shop; was it made from other product files?")
+        self._wish = wishes[task.seed]
         self._place = ShopState()
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}")
 
@@ -207,7 +185,7 @@ agent.click("Buy Now")
 
     def possible_actions(self) -> list[Action]:
         """Return every click; on the search page, a search for the goal's words."""
-        if self._place.page == SEARCH and self._wish is not None:
+        if self._place.page == pages.SEARCH and self._wish is not None:
             return [Action("search", (self._wish.sentence,))]
         return [Action("click", (button,)) for button in self._pages.buttons(self._place)]
 
@@ -216,12 +194,11 @@ agent.click("Buy Now")
     @action("agent.search('paraben free body lotion') -> \"Results for 'paraben free body lotion': 1 to 10 of 50 ...\"")
     def search(self, keywords: str) -> Observation:
         """Search for products by words, from the search page."""
-        if self._place.page != SEARCH:
-            return Observation.refused(f"there is no search box on this page; click '{BACK}' first")
+        if self._place.page != pages.SEARCH:
+            return Observation.refused(f"there is no search box on this page; click '{pages.BACK}' first")
         if not keywords.strip():
             return Observation.refused("name what to search for")
-        index = search(self._options.items, self._options.attributes, self._options.goals)
-        return self._go(ShopState(RESULTS, keywords, index.results(keywords)))
+        return self._go(ShopState(pages.RESULTS, keywords, search(self.options).results(keywords)))
 
     @action("agent.click('Next >') -> \"Results for 'paraben free body lotion': 11 to 20 of 50 ...\"")
     def click(self, target: str) -> Observation:
@@ -241,7 +218,7 @@ agent.click("Buy Now")
     @query("agent.results() -> [{'id': 'B07XQ2M4TD', 'title': 'Fenmere Grove Body Lotion', 'price': [9.5, 12.0]}, ...]")
     def results(self) -> list[JsonValue]:
         """The products on a page of results, with the least and the most that each may cost; elsewhere none."""
-        if self._place.page != RESULTS:
+        if self._place.page != pages.RESULTS:
             return []
         products = [self._shop.products[id] for id in self._pages.on_page(self._place)]
         return [{"id": one.id, "title": line(one.title), "price": list(one.price_range({}))} for one in products]
@@ -255,23 +232,23 @@ agent.click("Buy Now")
     def price(self) -> list[float]:
         """The least and the most that the product whose own page is at hand may cost with what is selected."""
         place = self._place
-        return list(self._shop.products[place.product].price_range(place.chosen)) if place.page == ITEM else []
+        return list(self._shop.products[place.product].price_range(place.chosen)) if place.page == pages.ITEM else []
 
     def _press(self, button: str) -> Observation:
         place = self._place
-        if button in place.results and place.page == RESULTS:
-            return self._go(replace(place, page=ITEM, product=button, chosen={}))
-        if button == BACK:
+        if button in place.results and place.page == pages.RESULTS:
+            return self._go(replace(place, page=pages.ITEM, product=button, chosen={}))
+        if button == pages.BACK:
             return self._go(ShopState())
-        if button in (NEXT, PREV) and place.page == RESULTS:
-            return self._go(replace(place, number=place.number + (1 if button == NEXT else -1)))
-        if button == PREV and place.page == ITEM:
-            return self._go(replace(place, page=RESULTS, product="", chosen={}))
-        if button == PREV:
-            return self._go(replace(place, page=ITEM))
-        if button in SUB_PAGES:
-            return self._go(replace(place, page=SUB_PAGES[button]))
-        return self._go(replace(place, page=DONE)) if button == BUY else self._select(button)
+        if button in (pages.NEXT, pages.PREV) and place.page == pages.RESULTS:
+            return self._go(replace(place, number=place.number + (1 if button == pages.NEXT else -1)))
+        if button == pages.PREV and place.page == pages.ITEM:
+            return self._go(replace(place, page=pages.RESULTS, product="", chosen={}))
+        if button == pages.PREV:
+            return self._go(replace(place, page=pages.ITEM))
+        if button in pages.SUB_PAGES:
+            return self._go(replace(place, page=pages.SUB_PAGES[button]))
+        return self._go(replace(place, page=pages.DONE)) if button == pages.BUY else self._select(button)
 
     def _select(self, value: str) -> Observation:
         """Choose the value of an option; if several options have it, the last one, as in WebShop."""
@@ -281,25 +258,24 @@ agent.click("Buy Now")
 
     def _go(self, place: ShopState) -> Observation:
         self._place = place
-        return Observation(self._pages.text(place), terminated=place.page == DONE)
+        return Observation(self._pages.text(place), terminated=place.page == pages.DONE)
 
     @property
     def _shop(self) -> Shop:
-        return shop(self._options)
+        return shop(self.options)
 
     @property
     def _pages(self) -> ShopPages:
-        return ShopPages(self._shop, self._options.results_per_page)
+        return ShopPages(self._shop, self.options.results_per_page)
 
     def _reward(self) -> float:
         place, products = self._place, self._shop.products
-        if place.page != DONE or self._wish is None:
+        if place.page != pages.DONE or self._wish is None:
             return 0.0
-        return reward(products[place.product], place.chosen, self._wish, products[self._wish.product]).total
+        return reward(products[place.product], place.chosen, self._wish, products[self._wish.product])
 
     def _save(self) -> object:
         return self._place
 
-    def _load(self, native: object) -> None:
-        assert isinstance(native, ShopState)
+    def _load(self, native: Any) -> None:
         self._place = native

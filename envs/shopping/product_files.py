@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from planbook.envs.errors import BadSelection
-from planbook.envs.shopping.catalogue import NO_BOUND, SHUFFLE_SEED, Product, Shop, Wish, price_clause, upper_price
+from planbook.envs.shopping.catalogue import SHUFFLE_SEED, Product, Shop, Wish, price_clause, upper_price
 
 USUAL_PRICE = 100.0
 """Price of a product without one."""
@@ -118,5 +118,6 @@ def _wish(product: Product, sentence: str, attributes: list[str], values: list[s
     """Yield the wish, unless it has no attributes: WebShop leaves out such wishes."""
     if attributes:
         upper = upper_price(product.price, random.Random(f"bound/{product.id}/{sentence}"))
-        sentence += price_clause(upper) if upper < NO_BOUND else ""
-        yield Wish(sentence, product.id, tuple(map(str, attributes)), tuple(map(str, values)), upper)
+        yield Wish(
+            sentence + price_clause(upper), product.id, tuple(map(str, attributes)), tuple(map(str, values)), upper
+        )

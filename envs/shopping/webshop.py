@@ -13,7 +13,6 @@ Lucene; here words are normalised more simply (lower case, without a plural's s)
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from planbook.envs.shopping.catalogue import Product, Wish
 from planbook.envs.text_matching import BM25, token_set_ratio
@@ -76,25 +75,13 @@ NOT_NOUNS = frozenset(
 _TITLE_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
-@dataclass(frozen=True)
-class Reward:
-    """A reward and its parts; ``total`` is from 0 to 1."""
-
-    total: float
-    kind: float
-    attributes: int
-    options: int
-    price: bool
-
-
-def reward(product: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product) -> Reward:
-    """Return the reward of a purchase. ``wanted`` is the product of the wish."""
-    kind = kind_factor(product, wanted)
+def reward(product: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product) -> float:
+    """Return the reward of a purchase, from 0 to 1. ``wanted`` is the product of the wish."""
     attributes = sum(has_attribute(product, attribute) for attribute in wish.attributes)
     options = options_hit(chosen.values(), wish.values)
-    price = product.price_of(chosen) <= wish.price_upper
-    total = kind * (attributes + options + price) / (len(wish.attributes) + len(wish.values) + 1)
-    return Reward(total, kind, attributes, options, price)
+    price = wish.price_below is None or product.price_of(chosen) <= wish.price_below
+    hits, wanted_hits = attributes + options + price, len(wish.attributes) + len(wish.values) + 1
+    return kind_factor(product, wanted) * hits / wanted_hits
 
 
 def kind_factor(product: Product, wanted: Product) -> float:

@@ -21,9 +21,11 @@ KNOWN = 2_000
 class TabletopGoals(Goals):
     """The goals of the table. Each is one move. Of two that need the same place, only one can be reached."""
 
-    def __init__(self, environment: "Tabletop") -> None:
-        super().__init__(environment)
-        self._table: Table = environment.table
+    environment: "Tabletop"
+
+    @property
+    def _table(self) -> Table:
+        return self.environment.table
 
     def refusal(self, goal: Action) -> str:
         """Return the reason why the move would be refused now. Nothing is moved."""

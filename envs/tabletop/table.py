@@ -9,7 +9,6 @@ SIZES = ("", "small", "medium", "large")
 """The word for each size, by its number."""
 
 MOVABLE = ("block", "shape", "ring")
-PLACES = ("spot", "bowl", "hole", "box", "peg", "base")
 TAKES: Mapping[str, tuple[str, ...]] = {
     "spot": ("block", "shape"),
     "bowl": ("block",),
@@ -67,7 +66,7 @@ def ring(colour: str, size: int) -> Thing:
     return Thing(f"{colour}_ring", "ring", colour, size=size)
 
 
-def row(kind: str, names: Iterable[str], colours: Iterable[str] = (), room: int = 1, gap: float = 2.0) -> list[Thing]:
+def row(kind: str, names: Iterable[str], room: int = 1, gap: float = 2.0) -> list[Thing]:
     """Return places side by side at the back of the table; a name starts with the colour, or a hole's shape."""
     places = []
     for number, name in enumerate(names):

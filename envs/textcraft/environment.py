@@ -15,7 +15,7 @@ from planbook.envs.errors import BadSelection, UnknownAction
 from planbook.envs.optional import Goals
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import file_digest, folder_digest
-from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
+from planbook.envs.selection import chosen_split, find_task, in_turn
 from planbook.envs.textcraft import recipes
 from planbook.envs.textcraft.planning import TextcraftGoals, preconditions
 from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, book, check_carried, read_command
@@ -27,17 +27,6 @@ EXAMPLES = ("respawn anchor", "wooden axe")
 TYPES = ("depth_2", "depth_3", "depth_4")
 DISTRACTORS = 10
 """Maximum number of shown commands that the goal never needs (appendix E)."""
-
-
-def select(selection: Selection) -> list[Task]:
-    """Return the chosen tasks, in turn from each type. Raises BadSelection or MissingRequirement."""
-    if selection.ids:
-        return [find_task(_tasks(task_id.partition("/")[0]), task_id, "textcraft") for task_id in selection.ids]
-    split = chosen_split(selection, SPLITS, "textcraft")
-    if selection.seeds:
-        raise BadSelection("textcraft: its tasks are not made from seeds; name them by id, such as test/17")
-    types = chosen_types(selection, TYPES, "textcraft")
-    return list(in_turn(([task for task in _tasks(split) if task.type == kind] for kind in types), selection.limit))
 
 
 def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
@@ -119,19 +108,25 @@ class Textcraft(Environment):
     splits = SPLITS
     action_limit = 80
     hands_on = "state"
+    bench: Bench
+    """The items that can be obtained and crafted in the current episode."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
         self.carried: dict[str, int] = {}
         self._target = ""
-        self._bench: Bench | None = None
 
     # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the chosen tasks, in turn from each type."""
-        return select(selection)
+        if selection.ids:
+            return [find_task(_tasks(task_id.partition("/")[0]), task_id, "textcraft") for task_id in selection.ids]
+        split = chosen_split(selection, SPLITS, "textcraft")
+        if selection.seeds:
+            raise BadSelection("textcraft: its tasks are not made from seeds; name them by id, such as test/17")
+        return list(in_turn([task for task in _tasks(split) if task.type == kind] for kind in TYPES))
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
@@ -156,7 +151,7 @@ class Textcraft(Environment):
 
     def begin(self, task: Task) -> Observation:
         """Start with an empty inventory, and return the commands with the goal."""
-        self._bench = Bench(recipes.book(), commands_of(task))
+        self.bench = Bench(recipes.book(), commands_of(task))
         self._target = str(task.params["target"])
         self.carried = {}
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}.")
@@ -164,12 +159,6 @@ class Textcraft(Environment):
     def scene(self) -> str:
         """Return the crafting commands."""
         return "\n".join(["Crafting commands:", *map(str, self.bench.shown)])
-
-    @property
-    def bench(self) -> Bench:
-        """The items that can be obtained and crafted in the current episode."""
-        assert self._bench is not None, "no episode has begun"
-        return self._bench
 
     @property
     def goals(self) -> Goals:

@@ -28,25 +28,19 @@ KNOWN, MAX_WAYS = 2_000, 30
 class TextcraftGoals(Goals):
     """The goals of TextCraft: getting is always possible; crafting uses ingredients, and often has alternatives."""
 
-    def __init__(self, environment: "Textcraft") -> None:
-        super().__init__(environment)
-        self._textcraft = environment
-
-    @property
-    def _bench(self) -> Bench:
-        return self._textcraft.bench
+    environment: "Textcraft"
 
     def refusal(self, goal: Action) -> str:
         """Return the reason why the environment would refuse the action now."""
         try:
-            self._textcraft.check(goal)
+            self.environment.check(goal)
         except CraftingRefused as reason:
             return str(reason)
         return ""
 
     def is_open(self, goal: Action) -> bool:
         """Return whether the stated ingredients are carried."""
-        carried = self._textcraft.carried
+        carried = self.environment.carried
         return all(carried.get(item, 0) >= count for item, count in self.materials(goal).items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
@@ -63,11 +57,11 @@ class TextcraftGoals(Goals):
         if goal.name != "craft":
             return (goal,)
         try:
-            recipe, needs = self._bench.crafting(*map(str, goal.args))
+            recipe, needs = self.environment.bench.crafting(*map(str, goal.args))
         except CraftingRefused:
             return (goal,)
         same = _action(recipe.makes, recipe.count, [str(need) for need in needs])
-        others = [action for other in self._bench.making(recipe.makes) for action in self._ways(other)]
+        others = [action for other in self.environment.bench.making(recipe.makes) for action in self._ways(other)]
         return (goal, *(other for other in dict.fromkeys(others) if other != same))
 
     def known(self) -> Sequence[Action]:
@@ -75,7 +69,7 @@ class TextcraftGoals(Goals):
 
         At most KNOWN of them.
         """
-        book, recipes = self._bench.book, self._bench.shown
+        book, recipes = self.environment.bench.book, self.environment.bench.shown
         used = dict.fromkeys(item for recipe in recipes for need in recipe.needs for item in book.choices(need.name))
         gets = [Action("get", (f"1 {item}",)) for item in used if not book.is_craftable(item)]
         crafts = (way for recipe in recipes for way in islice(self._ways(recipe), MAX_WAYS))
@@ -89,15 +83,23 @@ class TextcraftGoals(Goals):
 
     def _ways(self, recipe: CraftingCommand) -> Iterator[Action]:
         """Yield a recipe as commands, one for each obtainable member of the kinds that it uses."""
-        carried = self._textcraft.carried
+        carried = self.environment.carried
         choices = [
-            [f"{need.count} {item}" for item in self._bench.book.choices(need.name) if self._obtainable(item, carried)]
+            [
+                f"{need.count} {item}"
+                for item in self.environment.bench.book.choices(need.name)
+                if self._obtainable(item, carried)
+            ]
             for need in recipe.needs
         ]
         return (_action(recipe.makes, recipe.count, using) for using in product(*choices))
 
     def _obtainable(self, item: str, carried: Mapping[str, int]) -> bool:
-        return item in carried or not self._bench.book.is_craftable(item) or bool(self._bench.making(item))
+        return (
+            item in carried
+            or not self.environment.bench.book.is_craftable(item)
+            or bool(self.environment.bench.making(item))
+        )
 
 
 def _action(item: str, count: int, using: Sequence[str]) -> Action:

@@ -103,6 +103,7 @@ class ToolEnvironment(Environment):
     action_limit = 100
     answering = "answer"
     Options: ClassVar[type[BaseModel]] = ToolOptions
+    options: ToolOptions
     tools: ClassVar[Mapping[str, Tool]] = {}
 
     @abstractmethod
@@ -128,7 +129,7 @@ class ToolEnvironment(Environment):
     @classmethod
     def file_goals(cls, options: BaseModel | None) -> Mapping[str, TaskGoal]:
         """Return the goals in the file of tasks, by id. Raises BadSelection."""
-        path = getattr(options, "tasks", "")
+        path = ToolOptions.read(options).tasks
         if not path:
             raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
         return read_goals(Path(path), cls.assertion_faults)
@@ -158,19 +159,19 @@ class ToolEnvironment(Environment):
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
         """Return whether there are tasks. They come from a file."""
-        return bool(getattr(options, "tasks", ""))
+        return bool(ToolOptions.read(options).tasks)
 
     @classmethod
     def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
         """Return the types of the file's tasks."""
-        if not getattr(options, "tasks", ""):
+        if not ToolOptions.read(options).tasks:
             return cls.types
         return tuple(dict.fromkeys(goal.type for goal in cls.file_goals(options).values()))
 
     @classmethod
     def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
         """Return the split that has all tasks, then the splits that the file's tasks name."""
-        if not getattr(options, "tasks", ""):
+        if not ToolOptions.read(options).tasks:
             return cls.splits
         named = {goal.split for goal in cls.file_goals(options).values()}
         return tuple(name for name in SPLITS if name == SPLITS[0] or name in named)
@@ -178,7 +179,7 @@ class ToolEnvironment(Environment):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digest of the file of tasks."""
-        path = getattr(options, "tasks", "")
+        path = ToolOptions.read(options).tasks
         return {"tasks": file_digest(Path(path))} if path else {}
 
     # Actions.
@@ -202,7 +203,7 @@ class ToolEnvironment(Environment):
         offer = cls.offered(options)
         if len(cls.tools) <= MANY:
             return offer
-        left, names = getattr(options, "listed_tokens", ToolOptions().listed_tokens), {"answer"}
+        left, names = ToolOptions.read(options).listed_tokens, {"answer"}
         for name in cls._nearest(goal) if goal else list(cls.tools):
             left -= len(cls._description(name)) // 4
             if left < 0:
@@ -275,13 +276,13 @@ class ToolEnvironment(Environment):
 
     @property
     def _goal(self) -> TaskGoal | None:
-        if self.task is None or not getattr(self.options, "tasks", ""):
+        if self.task is None or not self.options.tasks:
             return None
         return self.file_goals(self.options).get(self.task.id)
 
     def _situation(self, task: Task) -> Situation:
         answer = self._answers[-1] if self._answers else None
-        folder = Path(getattr(self.options, "tasks", "")).parent
+        folder = Path(self.options.tasks).parent
         return Situation(task=task, answered=bool(self._answers), answer=answer, folder=folder)
 
     def take_back_answer(self) -> bool:

@@ -40,7 +40,10 @@ class GymEnvironment(ToolEnvironment):
     """A Gymnasium environment; without a file of tasks, a task's seed is the seed of its reset."""
 
     Options: ClassVar[type[BaseModel]] = GymOptions
+    options: GymOptions
     id: ClassVar[str] = ""
+    modes: ClassVar[Mapping[str, Any]] = {}
+    """The ``render_mode`` for text, if the environment has one."""
     types = ("play",)
     seeded = True
     action_limit = 500
@@ -60,7 +63,7 @@ class GymEnvironment(ToolEnvironment):
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the file, or one for each seed."""
-        if getattr(options, "tasks", ""):
+        if ToolOptions.read(options).tasks:
             return super().tasks(selection, options)
         if selection.ids:
             numbers = [task_id.rpartition("/")[2] for task_id in selection.ids]
@@ -73,13 +76,14 @@ class GymEnvironment(ToolEnvironment):
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
         """Return whether a seed makes a task, which it does without a file of tasks."""
-        return not getattr(options, "tasks", "")
+        return not ToolOptions.read(options).tasks
 
     def start(self, task: Task) -> str:
         """Reset the environment with the task's seed, and return the first observation as text."""
         self.close()
         try:
-            self._env = gymnasium.make(self.id, **self._make)
+            arguments: dict[str, Any] = {**self.modes, **self.options.make}
+            self._env = gymnasium.make(self.id, **arguments)
             observation, _ = self._env.reset(seed=task.seed)
         except Exception as error:
             raise EnvironmentBroken(f"gym:{self.id} cannot begin: {type(error).__name__}: {error}") from error
@@ -123,10 +127,10 @@ class GymEnvironment(ToolEnvironment):
 
     def verdict(self) -> Verdict:
         """Return the judge's verdict; without a file of tasks, one based on reward."""
-        if getattr(self.options, "tasks", ""):
+        if self.options.tasks:
             return super().verdict()
         total = sum(self._rewards)
-        threshold = getattr(self.options, "threshold", None)
+        threshold = self.options.threshold
         if threshold is None:
             threshold = getattr(getattr(self._env, "spec", None), "reward_threshold", None)
         solved = self._over and (total > 0 if threshold is None else total >= threshold)
@@ -141,23 +145,11 @@ class GymEnvironment(ToolEnvironment):
         """The Gymnasium environment."""
         return self._env
 
-    @property
-    def _make(self) -> dict[str, Any]:
-        options = dict(getattr(self.options, "make", {}))
-        spec = gymnasium.spec(self.id)
-        modes = getattr(_class_of(spec), "metadata", {}).get("render_modes", ())
-        return {"render_mode": "ansi", **options} if "ansi" in modes else options
-
     def _observation_text(self, observation: Any) -> str:
         values = readable(observation)
         if self._env.render_mode != "ansi":
             return str(values)
         return f"{without_colours(str(self._env.render())).strip()}\nobservation {values}"
-
-
-def _class_of(spec: Any) -> Any:
-    entry = spec.entry_point
-    return entry if callable(entry) else gymnasium.envs.registration.load_env_creator(entry)
 
 
 def without_colours(text: str) -> str:
@@ -231,6 +223,7 @@ def environment(gym_id: str) -> type[ToolEnvironment]:
         raise UnknownEnvironment(f"gym:{gym_id}: {type(error).__name__}: {error}") from error
     try:
         action_text, space = describe_space(env.action_space), str(env.observation_space)
+        modes = {"render_mode": "ansi"} if "ansi" in env.metadata.get("render_modes", ()) else {}
     finally:
         env.close()
     doc = (type(env.unwrapped).__doc__ or "").strip().partition("\n## ")[0].split("\n\n")[0]
@@ -239,4 +232,4 @@ def environment(gym_id: str) -> type[ToolEnvironment]:
         f"action is {action_text}. It returns what is observed, from the space {space}, and the reward. The episode "
         "ends by itself; agent.answer(value) ends it before."
     )
-    return GymEnvironment.with_tools(f"gym_{python_name(gym_id).lower()}", about, (), id=gym_id)
+    return GymEnvironment.with_tools(f"gym_{python_name(gym_id).lower()}", about, (), id=gym_id, modes=modes)

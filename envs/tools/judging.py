@@ -4,7 +4,6 @@ import atexit
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from threading import Lock
 
 from pydantic import BaseModel, JsonValue
 
@@ -12,8 +11,6 @@ from planbook.envs.errors import EnvironmentBroken, raised_at
 from planbook.envs.tools.tasks import Judge, call_with, judge_function
 from planbook.envs.types import Task, Verdict
 from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session
-
-_LOCK = Lock()
 
 
 class Situation(BaseModel):
@@ -36,7 +33,7 @@ def judge_task(
     if judge.python:
         return _by_function(judge.python, case, state)
     if judge.assertions:
-        return _by_assertions(judge.assertions, case, tools, sandbox or _sandbox())
+        return _by_assertions(judge.assertions, case, tools, sandbox or _shared_sandbox())
     solved = case.answered and same(case.answer, judge.answer)
     return Verdict(solved, float(solved))
 
@@ -98,14 +95,9 @@ def _is_expression(code: str) -> bool:
     return True
 
 
-def _sandbox() -> Sandbox:
-    """Return the sandbox for assertions outside an episode."""
-    with _LOCK:
-        return _shared_sandbox()
-
-
 @cache
 def _shared_sandbox() -> Sandbox:
+    """Return the sandbox for assertions outside an episode."""
     sandbox = Sandbox()
     atexit.register(sandbox.close)
     return sandbox

@@ -11,17 +11,10 @@ from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
 from planbook.envs.resources import missing_extra, package_version, texts_digest
+from planbook.envs.tools import schemas
 from planbook.envs.tools.environment import ENDING, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed, ToolOptions
 from planbook.envs.tools.mcp_client import WAIT, McpConnection, McpServer, content, servers
-from planbook.envs.tools.schemas import (
-    Schema,
-    annotation_of,
-    arguments_of_schema,
-    parameter_docs,
-    properties,
-    python_name,
-    shape,
-)
+from planbook.envs.tools.schemas import Schema
 from planbook.envs.types import Task
 
 try:
@@ -70,6 +63,7 @@ class McpEnvironment(ToolEnvironment):
     """The tools of MCP servers."""
 
     Options: ClassVar[type[BaseModel]] = McpOptions
+    options: McpOptions
     restores = "Servers are started anew and the actions repeated; what a server changed elsewhere stays."
     named: ClassVar[Sequence[McpServer]] = ()
     listing: ClassVar[Mapping[str, str]] = {}
@@ -81,9 +75,9 @@ class McpEnvironment(ToolEnvironment):
 
     def start(self, task: Task) -> str:
         """Connect to the servers, and return "", since there is no first text. Raises EnvironmentBroken."""
-        if not self._connections or getattr(self.options, "restart", True):
+        if not self._connections or self.options.restart:
             self.close()
-            timeout = getattr(self.options, "timeout", WAIT)
+            timeout = self.options.timeout
             for server in self.named:
                 self._connections[server.name] = McpConnection(server, timeout, max(timeout, WAIT))
         for name in self._connections:
@@ -150,9 +144,9 @@ def environment(target: str) -> type[ToolEnvironment]:
         except (EnvironmentBroken, ToolFailed) as error:
             raise UnknownEnvironment(str(error)) from error
         listing[server.name] = _digest(server_tools)
-        within = f"{python_name(server.name)}." if named[1:] else ""
+        within = f"{schemas.python_name(server.name)}." if named[1:] else ""
         tools += tools_of(server.name, server_tools, [tool.name for tool in tools], within)
-    title = python_name(Path(target).stem if named[1:] else named[0].name).lower()
+    title = schemas.python_name(Path(target).stem if named[1:] else named[0].name).lower()
     about = f"The tools of {' and '.join(server.name for server in named)}.\n\n{ENDING}"
     return McpEnvironment.with_tools(f"mcp_{title}", about, tools, named=named, listing=listing)
 
@@ -161,7 +155,7 @@ def tools_of(server: str, tools: Iterable[types.Tool], taken: Sequence[str], wit
     """Yield a server's tools. Raises UnknownEnvironment for an invalid schema."""
     names = [*taken, *(() if within else RESERVED)]
     for tool in tools:
-        name = within + python_name(tool.name, [name.removeprefix(within) for name in names])
+        name = within + schemas.python_name(tool.name, [name.removeprefix(within) for name in names])
         names.append(name)
         yield tool_of(server, name, tool)
 
@@ -174,11 +168,15 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
         except (exceptions.SchemaError, RecursionError) as error:
             fault = f"a schema of {tool.name} is not a JSON Schema: {getattr(error, 'message', error)}"
             raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
-    arguments = arguments_of_schema(tool.input_schema, lambda schema, value: _allows(schema, value, tool.input_schema))
+    arguments = schemas.arguments_of_schema(
+        tool.input_schema, lambda schema, value: _allows(schema, value, tool.input_schema)
+    )
     output, returned = tool.output_schema, ""
     if output and not is_wrapped(output):
-        returned = f"Returns {shape(output, output)}"
-    doc = "\n".join(filter(None, (tool.description or "", parameter_docs(arguments, tool.input_schema), returned)))
+        returned = f"Returns {schemas.shape(output, output)}"
+    doc = "\n".join(
+        filter(None, (tool.description or "", schemas.parameter_docs(arguments, tool.input_schema), returned))
+    )
     return Tool(name, arguments, _returns(output), doc.strip(), ServerTool(server, tool), _effect(tool.annotations))
 
 
@@ -192,13 +190,19 @@ def _allows(schema: Any, value: object, root: Schema) -> bool:
 
 def is_wrapped(output: Schema | None) -> bool:
     """Return whether an output schema only wraps a result that is not an object, as the SDK's servers do."""
-    return output is not None and list(properties(output)) == ["result"] and output.get("required") == ["result"]
+    return (
+        output is not None and list(schemas.properties(output)) == ["result"] and output.get("required") == ["result"]
+    )
 
 
 def _returns(output: Schema | None) -> Any:
     if output is None:
         return str
-    return annotation_of(properties(output)["result"], output) if is_wrapped(output) else annotation_of(output, output)
+    return (
+        schemas.annotation_of(schemas.properties(output)["result"], output)
+        if is_wrapped(output)
+        else schemas.annotation_of(output, output)
+    )
 
 
 def _effect(hints: types.ToolAnnotations | None) -> Effect:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
@@ -21,7 +21,6 @@ from planbook.envs.types import Task
 from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
 from planbook.sandbox import did_you_mean
 
-M = TypeVar("M", bound=BaseModel)
 SPLITS = ("all", "train", "test")
 """The first has all tasks, including those without a split."""
 PythonJudge = Callable[..., bool | float]
@@ -29,10 +28,12 @@ FaultsOf = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
 """Returns the faults of assertions: the index of each faulty one, and why it cannot be run."""
 
 
-class Judge(BaseModel):
-    """The judge of a task: exactly one of these."""
-
+class _FileModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Judge(_FileModel):
+    """The judge of a task: exactly one of these."""
 
     answer: JsonValue = None
     """The answer that ``agent.answer`` must get."""
@@ -53,10 +54,8 @@ class Judge(BaseModel):
         return (self.asserted,) if isinstance(self.asserted, str) else self.asserted
 
 
-class TaskGoal(BaseModel):
+class TaskGoal(_FileModel):
     """One task of the file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str = Field(pattern=r"^[\w.-]+(/[\w.-]+)*$")
     goal: str = Field(min_length=1)
@@ -67,12 +66,10 @@ class TaskGoal(BaseModel):
     judge: Judge | None = None
 
 
-class TaskFile(BaseModel):
+class TaskFile(_FileModel):
     """The whole file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    tasks: tuple[Any, ...]
+    tasks: tuple[TaskGoal, ...]
 
 
 def read_goals(path: Path, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
@@ -86,49 +83,39 @@ def read_goals(path: Path, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
 @lru_cache(maxsize=64)
 def _read(path: Path, changed: int, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
     file = read_yaml(path.read_text(errors="replace"))
-    goals, faults = ([], file) if isinstance(file, list) else _check_file(file, path.parent, faults_of)
+    goals, faults = ((), file) if isinstance(file, list) else _check_file(file, path.parent, faults_of)
     if faults:
         raise BadSelection("\n".join(f"{path}:{fault}" for fault in sorted(faults)))
     return {goal.id: goal for goal in goals}
 
 
-def _check_file(file: YamlFile, folder: Path, faults_of: FaultsOf) -> tuple[list[TaskGoal], list[FileFault]]:
-    """Return the valid goals, and the faults of the others."""
-    _, faults = _validate(TaskFile, file.value, file, ())
-    entries = file.value.get("tasks") if isinstance(file.value, dict) else None
-    if entries == []:
-        faults.append(file.fault(("tasks",), "there are no tasks; write at least one"))
-    goals, ids = list[TaskGoal](), list[object]()
-    for number, value in enumerate(entries if isinstance(entries, list) else ()):
-        goal, goal_faults = _validate(TaskGoal, value, file, ("tasks", number))
-        judge = goal.judge if goal else None
-        faults += [*goal_faults, *(_judge_faults(file, number, judge, folder, faults_of) if judge else ())]
-        goals += [goal] if goal else []
-        id = value.get("id") if isinstance(value, dict) else None
-        if id is not None and id in ids:
-            faults.append(file.fault(("tasks", number, "id"), f"{id} is used twice; give each task an id of its own"))
-        ids.append(id)
-    return goals, faults
-
-
-def _validate(model: type[M], value: object, file: YamlFile, where: Where) -> tuple[M | None, list[FileFault]]:
-    """Validate a part of the file. Return it, or its faults."""
+def _check_file(file: YamlFile, folder: Path, faults_of: FaultsOf) -> tuple[tuple[TaskGoal, ...], list[FileFault]]:
+    """Return the goals, and the faults: those of the form, or if there are none, those of ids and judges."""
     try:
-        return model.model_validate(value), []
+        goals = TaskFile.model_validate(file.value).tasks
     except ValidationError as error:
-        return None, [file.fault((*where, *_place(fault["loc"])), _message(fault, model)) for fault in error.errors()]
+        return (), [file.fault(_place(fault["loc"]), _message(fault)) for fault in error.errors()]
+    faults = [] if goals else [file.fault(("tasks",), "there are no tasks; write at least one")]
+    ids = set[str]()
+    for number, goal in enumerate(goals):
+        if goal.id in ids:
+            fault = f"{goal.id} is used twice; give each task an id of its own"
+            faults.append(file.fault(("tasks", number, "id"), fault))
+        ids.add(goal.id)
+        faults += _judge_faults(file, number, goal.judge, folder, faults_of) if goal.judge else ()
+    return goals, faults
 
 
 def _place(where: tuple[int | str, ...]) -> Where:
     return tuple(part for part in where if part not in ("str", "tuple[str, ...]"))
 
 
-def _message(error: Any, model: type[BaseModel]) -> str:
+def _message(error: Any) -> str:
     if error["type"] != "extra_forbidden":
         return str(error["msg"])
     *inside, key = error["loc"]
-    fields = (Judge if inside else model).model_fields
-    known = [field.alias or name for name, field in fields.items()]
+    models: Mapping[int, type[BaseModel]] = {0: TaskFile, 2: TaskGoal}
+    known = [field.alias or name for name, field in models.get(len(inside), Judge).model_fields.items()]
     return f"there is no such key{did_you_mean(str(key), known)}"
 
 

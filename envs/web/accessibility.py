@@ -125,7 +125,6 @@ SHOWN = ("checked", "pressed", "expanded", "selected", "disabled", "required", "
 SHOWN_IF_FALSE = ("checked", "pressed", "expanded")
 """Properties that are shown even if false."""
 INLINE = ("InlineTextBox", "LineBreak")
-TEXT = ("StaticText",)
 INSIGNIFICANT = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
                  "rowgroup", "Legend", "ListMarker")  # fmt: skip
 """Roles without meaning: their children replace them, unless they have a name or the focus."""

@@ -19,22 +19,6 @@ FILLED_IN = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbo
 """Roles of elements for which a click alone has no effect."""
 
 
-def possible_actions(browsing: Browsing) -> list[Action]:
-    """Return clicks on elements in view, choices in select boxes, scrolling, and going back and forward."""
-    page = browsing.page
-    if page is None:
-        return []
-    on_elements = [action for node in page.root.walk() if node.visible for action in _node_actions(node, browsing)]
-    trail = browsing.tab.trail(page.trail)
-    others = {
-        Action("scroll", ("down", 0)): page.below > 0,
-        Action("scroll", ("up", 0)): page.above > 0,
-        Action("go_back"): trail.at > 0,
-        Action("go_forward"): trail.at + 1 < len(trail.urls),
-    }
-    return [*on_elements, *(action for action, possible in others.items() if possible)]
-
-
 def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
     if "disabled" in node.properties or node.role not in INTERACTIVE or node.role == "option":
         return []
@@ -110,8 +94,7 @@ class WebActions(Environment):
     @action("agent.new_tab() -> an empty page")
     def new_tab(self) -> Observation:
         """Open an empty tab, which becomes the current one; open an address in it with goto."""
-        browsing = self._open_browsing()
-        return self._do(lambda _: browsing.open_tab() if browsing.room else "there are as many tabs as there can be")
+        return self._do(lambda _: self._open_browsing().open_tab())
 
     @action("agent.switch_tab(1) -> the page in that tab")
     def switch_tab(self, number: int) -> Observation:
@@ -153,6 +136,22 @@ class WebActions(Environment):
         ``options`` of a select box.
         """
         return self._open_browsing().find(role.lower(), name.lower())
+
+    def possible_actions(self) -> list[Action]:
+        """Return clicks on elements in view, choices, scrolling, and going back and forward; no typing."""
+        browsing = self._open_browsing()
+        page = browsing.page
+        if page is None:
+            return []
+        on_elements = [action for node in page.root.walk() if node.visible for action in _node_actions(node, browsing)]
+        trail = browsing.tab.trail(page.trail)
+        others = {
+            Action("scroll", ("down", 0)): page.below > 0,
+            Action("scroll", ("up", 0)): page.above > 0,
+            Action("go_back"): trail.at > 0,
+            Action("go_forward"): trail.at + 1 < len(trail.urls),
+        }
+        return [*on_elements, *(action for action, possible in others.items() if possible)]
 
     def _goto(self, url: str) -> str:
         browsing = self._open_browsing()

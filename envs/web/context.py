@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,12 +53,6 @@ class News:
     """Reasons of refused navigations."""
     dialogs: int = 0
 
-    def take(self) -> "News":
-        """Return the news, and clear them."""
-        news = News(self.sentences, self.refused, self.dialogs)
-        self.sentences, self.refused, self.dialogs = {}, [], 0
-        return news
-
     def add(self, sentence: str) -> None:
         """Report this sentence in the next observation."""
         self.sentences[sentence] = self.sentences.get(sentence, 0) + 1
@@ -91,31 +86,30 @@ class Context:
         self._targets: dict[str, TabTarget] = {}
         self._awaited = 0
         self.connection = Connection(browser.url, on_event=self._handle)
-        created = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
+        created = self.connection.call("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
         self._id = str(created["browserContextId"])
-        self._browser("Browser.setDownloadBehavior", behavior="deny", browserContextId=self._id, eventsEnabled=True)
-        self._browser("Target.setDiscoverTargets", discover=True, filter=[{"type": "page"}])
+        self.connection.call(
+            "Browser.setDownloadBehavior", behavior="deny", browserContextId=self._id, eventsEnabled=True
+        )
+        self.connection.call("Target.setDiscoverTargets", discover=True, filter=[{"type": "page"}])
 
     def close(self) -> None:
         """Dispose of the context with its tabs, cookies and storage; harmless if the browser is gone."""
-        try:
-            self._browser("Target.disposeBrowserContext", browserContextId=self._id)
-        except EnvironmentBroken:
-            pass
-        finally:
-            self.connection.close()
+        with suppress(EnvironmentBroken):
+            self.connection.call("Target.disposeBrowserContext", browserContextId=self._id)
+        self.connection.close()
 
     def set_cookies(self, cookies: Sequence[JsonValue]) -> None:
         """Set cookies in the form of ``Storage.setCookies``. Raises EnvironmentBroken if one is refused."""
         try:
-            self._browser("Storage.setCookies", browserContextId=self._id, cookies=[*cookies])
+            self.connection.call("Storage.setCookies", browserContextId=self._id, cookies=[*cookies])
         except CommandRefused as error:
             raise EnvironmentBroken(f"the browser refuses a cookie of the login: {error}") from error
 
     def open(self, hidden: bool = False) -> TabTarget:
         """Open and return an empty tab. A ``hidden`` one reports no news."""
-        created = self._browser("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
-        attached = self._browser("Target.attachToTarget", targetId=created["targetId"], flatten=True)
+        created = self.connection.call("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
+        attached = self.connection.call("Target.attachToTarget", targetId=created["targetId"], flatten=True)
         target = self._register(str(created["targetId"]), str(attached["sessionId"]), hidden)
         self.call_all(target, self._preparations())
         return target
@@ -124,10 +118,8 @@ class Context:
         """Close a tab, whatever its state."""
         target.gone = True
         self._targets.pop(target.session, None)
-        try:
-            self._browser("Target.closeTarget", targetId=target.id)
-        except CommandRefused:
-            return
+        with suppress(CommandRefused):
+            self.connection.call("Target.closeTarget", targetId=target.id)
 
     def call(self, target: TabTarget, method: str, **parameters: JsonValue) -> Answer:
         """Return a tab's answer. Raises CommandRefused, TabGone, and EnvironmentBroken if the browser is gone."""
@@ -199,9 +191,6 @@ class Context:
         return False
 
     # Events.
-
-    def _browser(self, method: str, **parameters: JsonValue) -> Answer:
-        return self.connection.call_all([(method, parameters)])[0]
 
     def _register(self, target_id: str, session: str, hidden: bool = False) -> TabTarget:
         target = self._targets[session] = TabTarget(target_id, session, Traffic(target_id), hidden)

@@ -11,10 +11,10 @@ from pydantic import AfterValidator, BaseModel, Field, JsonValue, model_validato
 from planbook.envs.browser import chromium
 from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
-from planbook.envs.selection import chosen_split, filter_tasks, find_task
-from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
+from planbook.envs.selection import chosen_split, filter_tasks
+from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import page, sites
-from planbook.envs.web.actions import WebActions, possible_actions
+from planbook.envs.web.actions import WebActions
 from planbook.envs.web.addresses import AddressPolicy, Names, host_of, is_near
 from planbook.envs.web.context import Context
 from planbook.envs.web.judging import EpisodeEnd, judge, page_text
@@ -134,10 +134,10 @@ class Web(WebActions):
     attributes = {"url": "the address of the current tab"}
     paper_actions = ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
     Options: ClassVar[type[BaseModel]] = WebOptions
+    options: WebOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._options = WebOptions.read(options)
         self._site: TracSite | None = None
         self._web_task: WebTask | None = None
 
@@ -146,11 +146,7 @@ class Web(WebActions):
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the task file in its order, or the user's task."""
-        all_tasks = [to_task(task) for task in chosen(options, selection.ids)]
-        split = chosen_split(selection, cls.splits, cls.name)
-        if selection.ids:
-            return [find_task(all_tasks, name, cls.name) for name in selection.ids]
-        return [task for task in all_tasks if split in ("all", task.split)]
+        return [to_task(task) for task in chosen(options, selection.ids)]
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
@@ -171,14 +167,14 @@ class Web(WebActions):
 
     def begin(self, task: Task) -> Observation:
         """Reset the task's site, open the start in a clean browser, and return the first observation."""
-        web_task = next((one for one in chosen(self._options, (task.id,)) if one.id == task.id), None)
+        web_task = next((one for one in chosen(self.options, (task.id,)) if one.id == task.id), None)
         if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} under these options")
         if web_task.site:
             self._site = self._site or sites.take_trac()
             self._site.reset()
         site: dict[str, str] = {web_task.site: self._site.url} if web_task.site and self._site else {}
-        self._web_task = with_site_addresses(web_task, {**self._options.sites, **site})
+        self._web_task = with_site_addresses(web_task, {**self.options.sites, **site})
         self._notes, self._answer, self._verdict = [], None, None
         return self._begin(self._web_task, Names(site))
 
@@ -203,8 +199,8 @@ class Web(WebActions):
 
     def _open_browser(self, task: WebTask, names: Names) -> Browsing:
         self._drop()
-        context = self._context = Context(chromium.shared(), policy_of(self._options, task), self._options.patience)
-        return Browsing(context, context.open(), names, self._options.characters)
+        context = self._context = Context(chromium.shared(), policy_of(self.options, task), self.options.patience)
+        return Browsing(context, names, self.options.characters)
 
     def close(self) -> None:
         """Close the tabs and release the site; the browser stays for others until the process ends."""
@@ -256,10 +252,6 @@ class Web(WebActions):
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         return observation.text if observation.terminated else page.change(before.text, observation.text)
-
-    def possible_actions(self) -> list[Action]:
-        """Return clicks on elements in view, choices, scrolling, and going back and forward; no typing."""
-        return possible_actions(self._open_browsing())
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:

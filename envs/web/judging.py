@@ -9,24 +9,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from planbook.envs.types import Verdict
-from planbook.envs.web import addresses
+from planbook.envs.web import addresses, tasks
 from planbook.envs.web.context import TabGone
 from planbook.envs.web.tab import WebTab
 from planbook.envs.web.tabs import Browsing
-from planbook.envs.web.tasks import (
-    NUMBER,
-    AnswerCheck,
-    Check,
-    PageCheck,
-    ServerCheck,
-    Text,
-    UnachievableCheck,
-    UrlCheck,
-    WebTask,
-)
+from planbook.envs.web.tasks import WebTask
 
 OR = " |OR| "
 """Separates alternatives of one value, as in WebArena's files."""
@@ -69,7 +58,7 @@ def contains_all(text: str, values: Sequence[str]) -> bool:
 
 def numbers(answer: str, values: Sequence[str]) -> bool:
     """Return True if the numbers in the answer are the values; ``#12`` is 12, ``1,200`` is 1200 and ``4.50`` is 4.5."""
-    return set(map(_number, NUMBER.findall(answer))) == set(map(_number, values))
+    return set(map(_number, tasks.NUMBER.findall(answer))) == set(map(_number, values))
 
 
 def items(answer: str, values: Sequence[str]) -> bool:
@@ -119,30 +108,33 @@ def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
     """Return the verdict on a task ``with_site_addresses``; a task without checks is never solved."""
     if not task.checks or task.unjudged or _has_unwanted_changes(task, facts):
         return Verdict(solved=False, score=0.0)
-    scores = [_JUDGES[type(check)](check, facts) for check in task.checks]
+    scores = [_score(check, facts) for check in task.checks]
     return Verdict(solved=all(score == 1 for score in scores), score=sum(scores) / len(scores))
 
 
 def _has_unwanted_changes(task: WebTask, facts: EpisodeEnd) -> bool:
     """Return True if our site was changed although the task requires no change."""
-    if facts.changes is None or any(isinstance(check, ServerCheck) for check in task.checks):
+    if facts.changes is None or any(isinstance(check, tasks.ServerCheck) for check in task.checks):
         return False
     return bool(facts.changes())
 
 
-def _answer(check: AnswerCheck, facts: EpisodeEnd) -> float:
-    return float(facts.answer is not None and ANSWERS[check.how](facts.answer, check.values))
+def _score(check: tasks.Check, facts: EpisodeEnd) -> float:
+    """Return the score of one check, from 0 to 1."""
+    match check:
+        case tasks.AnswerCheck():
+            return float(facts.answer is not None and ANSWERS[check.how](facts.answer, check.values))
+        case tasks.UnachievableCheck():
+            return float(facts.answer is not None and says_impossible(facts.answer))
+        case tasks.UrlCheck():
+            return float(addresses.MATCHES[check.how](facts.url, check.any_of))
+        case tasks.PageCheck():
+            return _page(check, facts)
+        case tasks.ServerCheck():
+            return _server(check, facts)
 
 
-def _unachievable(check: UnachievableCheck, facts: EpisodeEnd) -> float:
-    return float(facts.answer is not None and says_impossible(facts.answer))
-
-
-def _url(check: UrlCheck, facts: EpisodeEnd) -> float:
-    return float(addresses.MATCHES[check.how](facts.url, check.any_of))
-
-
-def _page(check: PageCheck, facts: EpisodeEnd) -> float:
+def _page(check: tasks.PageCheck, facts: EpisodeEnd) -> float:
     address = facts.url if check.url == "last" else check.url
     text = facts.page_text(address, check.selector, check.script)
     return float(
@@ -153,7 +145,7 @@ def _page(check: PageCheck, facts: EpisodeEnd) -> float:
     )
 
 
-def _server(check: ServerCheck, facts: EpisodeEnd) -> float:
+def _server(check: tasks.ServerCheck, facts: EpisodeEnd) -> float:
     """Return the share of correct changes among all wanted and actual changes."""
     if facts.changes is None:
         return 0.0
@@ -162,22 +154,13 @@ def _server(check: ServerCheck, facts: EpisodeEnd) -> float:
     return correct / len(actual.keys() | check.changes.keys())
 
 
-def _matches(value: str | None, wanted: str | Text | None) -> bool:
+def _matches(value: str | None, wanted: str | tasks.Text | None) -> bool:
     if value is None or wanted is None:
         return value is wanted
     if isinstance(wanted, str):
         return same_lines(value, wanted)
     excluded = any(contains_all(value, (text,)) for text in wanted.must_exclude)
     return contains_all(value, wanted.must_include) and not excluded
-
-
-_JUDGES: Mapping[type[Check], Callable[[Any, EpisodeEnd], float]] = {
-    AnswerCheck: _answer,
-    UrlCheck: _url,
-    PageCheck: _page,
-    ServerCheck: _server,
-    UnachievableCheck: _unachievable,
-}
 
 
 WHOLE_PAGE = "document.body?.innerText"

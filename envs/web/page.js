@@ -2,7 +2,9 @@
 // Each takes the target node and returns {refused: reason} if it did nothing.
 ({
   aim(node) {
-    const element = this.element(node);
+    const element = this.element(node), {tag, type} = this.kind(node);
+    if (tag === "select" || tag === "option") return {refused: "belongs to a select box: use select(element, option)"};
+    if (tag === "input" && type === "file") return {refused: "takes a file, and there is none to give"};
     if (!node.isConnected || !element) return {refused: "is no longer on the page"};
     if (element.matches(":disabled, [aria-disabled=true], [aria-disabled=true] *, [inert], [inert] *")) {
       return {refused: "is disabled"};

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -12,16 +12,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.envs.browser.devtools import Answer, CommandRefused
-from planbook.envs.web.accessibility import (
-    MAX_NAME,
-    SHOWN_IF_FALSE,
-    STYLES,
-    AccessibilityNode,
-    AccessibilityTree,
-    PageLayout,
-    Rect,
-    quoted,
-)
+from planbook.envs.web import accessibility
+from planbook.envs.web.accessibility import AccessibilityNode, Rect, quoted
 from planbook.envs.web.addresses import BLANK
 from planbook.envs.web.context import VIEW, Context, TabGone, TabTarget
 
@@ -63,7 +55,6 @@ class Page:
     above: int
     below: int
     part: bool = False
-    backends: frozenset[int] = field(default=frozenset())
 
     @cached_property
     def by_backend(self) -> Mapping[int, AccessibilityNode]:
@@ -108,18 +99,20 @@ def _read(context: Context, target: TabTarget) -> Page:
     above = round(view["pageY"])
     below = max(0, round(content["height"] - view["pageY"] - view["clientHeight"]))
     mark_visible(root)
-    backends = frozenset(node.backend for node in number_duplicates(root))
-    trail = trail_of(history)
-    return Page(entry["url"], entry["title"], target.traffic.document, trail, root, above, below, large, backends)
+    number_duplicates(root)
+    document = target.traffic.document
+    return Page(entry["url"], entry["title"], document, trail_of(history), root, above, below, large)
 
 
 def _read_whole(context: Context, target: TabTarget) -> AccessibilityNode:
-    (snapshot,) = context.call_all(target, [("DOMSnapshot.captureSnapshot", {"computedStyles": list(STYLES)})])
-    layout = PageLayout(snapshot)
+    (snapshot,) = context.call_all(
+        target, [("DOMSnapshot.captureSnapshot", {"computedStyles": list(accessibility.STYLES)})]
+    )
+    layout = accessibility.PageLayout(snapshot)
     commands = [("Accessibility.getFullAXTree", {"frameId": frame}) for frame in layout.frames]
     answers = context.call_all(target, commands)
     frames = {frame: answer["nodes"] for frame, answer in zip(layout.frames, answers, strict=True)}
-    return AccessibilityTree(frames, layout.owners, layout.boxes).root(target.traffic.frame)
+    return accessibility.AccessibilityTree(frames, layout.owners, layout.boxes).root(target.traffic.frame)
 
 
 def _read_view(context: Context, target: TabTarget) -> AccessibilityNode:
@@ -145,7 +138,7 @@ def _read_view(context: Context, target: TabTarget) -> AccessibilityNode:
         boxes[node.get("backendDOMNodeId", 0)] = Rect(*edges)
         if parent >= 0:
             raw[parent]["childIds"].append(str(number))
-    return AccessibilityTree({frame: raw}, {}, boxes).root(frame)
+    return accessibility.AccessibilityTree({frame: raw}, {}, boxes).root(frame)
 
 
 def mark_visible(root: AccessibilityNode) -> None:
@@ -163,14 +156,12 @@ def mark_visible(root: AccessibilityNode) -> None:
                 inner.visible = inner.visible or inner.box is None
 
 
-def number_duplicates(root: AccessibilityNode) -> Sequence[AccessibilityNode]:
-    """Number the nodes with the same role and name, and return all nodes."""
+def number_duplicates(root: AccessibilityNode) -> None:
+    """Number the nodes with the same role and name."""
     counts = Counter[tuple[str, str]]()
-    nodes = list(root.walk())
-    for node in nodes:
+    for node in root.walk():
         node.ordinal = counts[node.role, node.name]
         counts[node.role, node.name] += 1
-    return nodes
 
 
 Signature = tuple[str, str, str, int]
@@ -215,7 +206,7 @@ class ElementNumbers:
     def _in_use(self, number: int, page: Page, open_elsewhere: Callable[[str], bool]) -> bool:
         place = self._places[number]
         if place.document == page.document:
-            return place.backend in page.backends
+            return place.backend in page.by_backend
         return open_elsewhere(place.document)
 
 
@@ -233,8 +224,15 @@ ADDRESS, TITLE, TABS, IN_VIEW = "Address: ", "Title: ", "Tabs: ", "In view ("
 Number = Callable[[AccessibilityNode], int]
 
 
-def page_text(page: Page, number: Number, most: int) -> str:
-    """Return the page as text, with at most ``most`` characters of its nodes."""
+def observation_text(page: Page, tabs: Sequence[str], number: Number, most: int) -> str:
+    """Return the tabs if there are several, the address, the title, and up to ``most`` characters of the nodes."""
+    head = [f"{TABS}{', '.join(tabs)}"] if len(tabs) > 1 else []
+    head += [f"{ADDRESS}{quoted(page.url, 500)[1:-1]}", f"{TITLE}{quoted(page.title)}"]
+    return "\n".join([*head, *_page_lines(page, number, most)])
+
+
+def _page_lines(page: Page, number: Number, most: int) -> list[str]:
+    """Return the lines of the nodes in view, below one that says how much is out of view."""
     where = f"{page.above} px above, {page.below} px below" if page.above or page.below else "all of it"
     if page.part:
         where += "; the page is so large that find sees only what is in view"
@@ -250,7 +248,7 @@ def page_text(page: Page, number: Number, most: int) -> str:
         lines.append(f"({left_out} more lines in view are left out: the limit is {most} characters)")
     if len(lines) == 1:
         lines.append("(nothing)")
-    return "\n".join(lines)
+    return lines
 
 
 def _lines(root: AccessibilityNode, number: Number) -> Iterator[str]:
@@ -267,7 +265,7 @@ def line_of(node: AccessibilityNode, number: int) -> str:
     """Return a line such as ``[12] textbox 'Name' value='Ada' required``."""
     parts = [f"[{number}]", node.role]
     if node.name:
-        parts.append(quoted(node.name, MAX_TEXT if node.role in TEXTS else MAX_NAME))
+        parts.append(quoted(node.name, MAX_TEXT if node.role in TEXTS else accessibility.MAX_NAME))
     if node.value and node.value != node.name:
         parts.append(f"value={quoted(node.value)}")
     if node.options:
@@ -276,7 +274,7 @@ def line_of(node: AccessibilityNode, number: int) -> str:
 
 
 def _property(name: str, value: JsonValue) -> str:
-    if name not in SHOWN_IF_FALSE and (value is True or value == "true"):
+    if name not in accessibility.SHOWN_IF_FALSE and (value is True or value == "true"):
         return name
     return f"{name}={str(value).lower()}"
 

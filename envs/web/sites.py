@@ -114,7 +114,9 @@ class TracSite:
 
     def close(self) -> None:
         """Return it to the pool."""
-        _release(self)
+        with _sharing:
+            if _trac_pool is not None and self in _trac_pool.started and self not in _trac_pool.free:
+                _trac_pool.free.append(self)
 
     def end(self) -> None:
         """Stop the server by closing its standard input."""
@@ -182,12 +184,6 @@ def take_trac() -> TracSite:
             pool.started.append(site)
     site.reset()
     return site
-
-
-def _release(site: TracSite) -> None:
-    with _sharing:
-        if _trac_pool is not None and site in _trac_pool.started and site not in _trac_pool.free:
-            _trac_pool.free.append(site)
 
 
 def _build(folder: Path) -> None:

@@ -74,18 +74,10 @@ class WebTab:
 
     def click(self, place: ElementRef) -> dict[str, Any]:
         """Click on the visible part of an element. The answer has ``refused`` if this is not possible."""
-        point = self._aim(place)
+        point = self.ask(place, "aim")
         if "refused" not in point:
-            self.send(_click(point["x"], point["y"]))
+            self.send(devtools.click_commands(point["x"], point["y"]))
         return point
-
-    def _aim(self, place: ElementRef) -> dict[str, Any]:
-        kind = self.ask(place, "kind")
-        if kind.get("tag") in ("select", "option"):
-            return {"refused": "belongs to a select box: use select(element, option)"}
-        if kind.get("tag") == "input" and kind.get("type") == "file":
-            return {"refused": "takes a file, and there is none to give"}
-        return kind if "refused" in kind else self.ask(place, "aim")
 
     def type(self, place: ElementRef, text: str, enter: bool) -> dict[str, Any]:
         """Replace the content of a field with a text; the answer may have ``refused``."""
@@ -102,12 +94,14 @@ class WebTab:
             point = self.ask(place, "aim")
             if "refused" in point:
                 return point
-            self.send(_click(point["x"], point["y"]))
+            self.send(devtools.click_commands(point["x"], point["y"]))
             content = self.ask(place, "selectContent")
             if "refused" in content:
                 return content
             delete = list(devtools.KEYS["delete"].commands()) if content["full"] else []
-            self.send([*delete, *(devtools.typing_commands(text) if len(text) <= MAX_TYPED else [_insert(text)])])
+            insert: Command = ("Input.insertText", {"text": text})
+            typed = list(devtools.typing_commands(text)) if len(text) <= MAX_TYPED else [insert]
+            self.send([*delete, *typed])
         if enter and not field_["area"]:
             self.send(list(devtools.KEYS["enter"].commands()))
         return {}
@@ -176,17 +170,3 @@ _FORMATS = {
     "week": "a week is written 2024-W22",
     "color": "a colour is written #1a2b3c",
 }
-
-
-def _insert(text: str) -> Command:
-    return "Input.insertText", {"text": text}
-
-
-def _mouse(kind: str, x: float, y: float) -> Command:
-    pressed = kind != "mouseMoved"
-    event = {"type": kind, "x": x, "y": y, "button": "left" if pressed else "none", "clickCount": int(pressed)}
-    return "Input.dispatchMouseEvent", event
-
-
-def _click(x: float, y: float) -> list[Command]:
-    return [_mouse(kind, x, y) for kind in ("mouseMoved", "mousePressed", "mouseReleased")]

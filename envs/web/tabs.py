@@ -9,19 +9,8 @@ from pydantic import JsonValue
 from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quoted
 from planbook.envs.web.addresses import BLANK, Names
-from planbook.envs.web.context import MAX_TABS, Context, TabGone, TabTarget
-from planbook.envs.web.page import (
-    ADDRESS,
-    TABS,
-    TITLE,
-    ElementNumbers,
-    ElementRef,
-    Page,
-    Trail,
-    describe,
-    page_text,
-    read,
-)
+from planbook.envs.web.context import MAX_TABS, Context, News, TabGone
+from planbook.envs.web.page import ElementNumbers, ElementRef, Page, Trail, describe, observation_text, read
 from planbook.envs.web.tab import WebTab
 
 
@@ -33,14 +22,23 @@ class SavedTabs:
     current: int
 
 
-class Tabs:
-    """Tabs in their own browser context. Here they are numbered from 0."""
+REFUSED = "Nothing happens: "
+Move = Callable[[WebTab], str]
+"""Acts in a tab; returns why nothing was done, or ""."""
 
-    def __init__(self, context: Context, first: TabTarget) -> None:
-        """Begin with one tab, which is the current one."""
-        self.context = context
-        self.tabs = [WebTab(context, first)]
+
+class Browsing:
+    """The tabs of an episode, in their own browser context, and the last observed page. Tabs are numbered from 0."""
+
+    def __init__(self, context: Context, names: Names, characters: int) -> None:
+        """Begin with one empty tab, which is the current one. At most ``characters`` of a page are shown."""
+        self.context, self.names, self._characters = context, names, characters
+        self.tabs = [WebTab(context, context.open())]
         self.current = 0
+        self.page: Page | None = None
+        self.base = ""
+        """The last address on a site."""
+        self._numbers = ElementNumbers()
 
     @property
     def tab(self) -> WebTab:
@@ -58,7 +56,9 @@ class Tabs:
         return ""
 
     def open_tab(self) -> str:
-        """Open an empty tab after the others, which becomes the current one; return "", as a move does."""
+        """Open an empty tab after the others, which becomes the current one; return why this is not possible, or ""."""
+        if len(self.tabs) >= MAX_TABS:
+            return "there are as many tabs as there can be"
         self.tabs.append(WebTab(self.context, self.context.open()))
         self.current = len(self.tabs) - 1
         return ""
@@ -75,11 +75,6 @@ class Tabs:
         del self.tabs[self.current]
         self.switch(max(0, self.current - 1))
 
-    @property
-    def room(self) -> bool:
-        """True if one more tab may be opened."""
-        return len(self.tabs) < MAX_TABS
-
     # Restoring.
 
     def save(self) -> SavedTabs:
@@ -93,8 +88,8 @@ class Tabs:
         except TabGone:
             return Trail([BLANK], 0), (0, 0)
 
-    def restore(self, saved: SavedTabs) -> None:
-        """Load the pages of a copy again, in their current state."""
+    def load(self, saved: SavedTabs) -> Observation:
+        """Load the pages of a copy again, in their current state, and return the observation."""
         for tab in self.tabs[len(saved.tabs) :]:
             self.context.drop(tab.target)
         del self.tabs[len(saved.tabs) :]
@@ -105,6 +100,7 @@ class Tabs:
         self.current = saved.current
         if len(self.tabs) > 1:
             self.switch(saved.current)
+        return self.do(lambda _: "")
 
     def _reopen(self, tab: WebTab, trail: Trail, scroll: tuple[float, float] = (0, 0)) -> None:
         """Open the current page of a history in a new browser tab that replaces this one."""
@@ -174,24 +170,6 @@ class Tabs:
             traffic.lasting = False
         return lasting
 
-
-REFUSED = "Nothing happens: "
-Move = Callable[[WebTab], str]
-"""Acts in a tab; returns why nothing was done, or ""."""
-
-
-class Browsing(Tabs):
-    """The tabs of an episode, and the last observed page."""
-
-    def __init__(self, context: Context, first: TabTarget, names: Names, characters: int) -> None:
-        """Begin with one tab, which is the current one. At most ``characters`` of a page are shown."""
-        super().__init__(context, first)
-        self.names, self._characters = names, characters
-        self.page: Page | None = None
-        self.base = ""
-        """The last address on a site."""
-        self._numbers = ElementNumbers()
-
     @property
     def url(self) -> str:
         """The address of the current tab."""
@@ -212,11 +190,6 @@ class Browsing(Tabs):
         self.forget_closed()
         stayed = tab is self.tab and tab.target.traffic.document == document
         return self._observe(refusal, stayed)
-
-    def load(self, saved: SavedTabs) -> Observation:
-        """Load the pages of a copy again, in their current state, and return the observation."""
-        self.restore(saved)
-        return self.do(lambda _: "")
 
     # Elements.
 
@@ -264,7 +237,7 @@ class Browsing(Tabs):
             page = read(self.context, self.tab.target)
         self.page = page
         self.base = page.url if page.url != BLANK else self.base
-        news = self.context.news.take()
+        news, self.context.news = self.context.news, News()
         if news.refused and stayed and not refusal:
             refusal = news.refused.pop(0)
         lines = [f"{REFUSED}{refusal}."] if refusal else []
@@ -272,8 +245,5 @@ class Browsing(Tabs):
         return Observation(self.names.short(text), accepted=not refusal, lasting=self.take_lasting())
 
     def _page(self, page: Page) -> str:
-        head = [f"{ADDRESS}{quoted(page.url, 500)[1:-1]}", f"{TITLE}{quoted(page.title)}"]
-        if len(self.tabs) > 1:
-            numbers = [f"{n} (current)" if tab is self.tab else str(n) for n, tab in enumerate(self.tabs, 1)]
-            head.insert(0, f"{TABS}{', '.join(numbers)}")
-        return "\n".join([*head, page_text(page, self.number, self._characters)])
+        tabs = [f"{n} (current)" if tab is self.tab else str(n) for n, tab in enumerate(self.tabs, 1)]
+        return observation_text(page, tabs, self.number, self._characters)

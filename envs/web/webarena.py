@@ -161,11 +161,7 @@ def _url_checks(evaluation: _Eval) -> list[JsonValue]:
         raise Unjudged(f"its address is compared by {evaluation.url_note!r}, which is unknown")
     if not evaluation.reference_url:
         return []
-    return [{"kind": "url", "how": rules[evaluation.url_note], "any_of": _as_list(evaluation.reference_url, " |OR| ")}]
-
-
-def _page_checks(evaluation: _Eval) -> list[JsonValue]:
-    return [_page_check(target) for target in evaluation.program_html or ()]
+    return [{"kind": "url", "how": rules[evaluation.url_note], "any_of": [*evaluation.reference_url.split(" |OR| ")]}]
 
 
 def _page_check(target: _PageTarget) -> JsonValue:
@@ -188,16 +184,14 @@ def _script(target: _PageTarget) -> str:
     return f"(() => {{ try {{ {preparation} }} catch {{}} return String(({locator or WHOLE_PAGE}) ?? ''); }})()"
 
 
-def _as_list(value: str | Sequence[str], separator: str = "") -> list[JsonValue]:
-    if isinstance(value, str):
-        return list(value.split(separator)) if separator else [value]
-    return list(value)
+def _as_list(value: str | Sequence[str]) -> list[JsonValue]:
+    return [value] if isinstance(value, str) else list(value)
 
 
 _READERS: Mapping[str, Callable[[_Eval], list[JsonValue]]] = {
     "string_match": _answer_checks,
     "url_match": _url_checks,
-    "program_html": _page_checks,
+    "program_html": lambda evaluation: list(map(_page_check, evaluation.program_html or ())),
 }
 
 

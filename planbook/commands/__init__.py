@@ -1,10 +1,11 @@
-"""The commands. ``command_line`` parses options and calls these functions, which print and return an exit code.
+"""The commands. ``planbook.cli`` lists them, and loads the module of the one that is called.
 
-- ``playing``: run, join, and the common part of all commands that play; ``beforehand`` checks a run before it begins
-- ``building``: build, formulate, test; ``effects``: effect; ``rulebook``: rules; ``demo``: demo
-- ``rerunning``: replay RUN, rerun, fork
+- ``playing``: run, and the common part of all commands that play; ``beforehand`` checks a run before it begins,
+  ``published`` compares it with papers; ``joining``: join
+- ``building``: build, formulate, cost; ``testing``: test; ``effects``: effect; ``rulebook``: rules; ``demo``: demo
+- ``rerunning``: replay, rerun, fork
 - ``looking``: show, report, watch, compare, stats; ``exchanging``: export, import, skills
 - ``checking``: check, check-env, exec; ``inspection``: envs, planners, bench; ``serving``: mcp
 
-`graph` is in ``planbook.graphs``, and `cost` in ``planbook.learning``.
+`graph` is in ``planbook.graphs``.
 """

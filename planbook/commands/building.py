@@ -1,81 +1,37 @@
-"""The commands of AutoManual's three stages: build, formulate, test; learning curves and comparisons with papers."""
+"""The commands that learn: build, formulate, cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
+import click
 from pydantic import BaseModel, ConfigDict, JsonValue
-from rich.table import Table
 
 from planbook import errors
-from planbook.commands.effects import STOPPED, Effects, Series, play_effects
 from planbook.commands.playing import play, play_settings
-from planbook.config import LEARNED_LIBRARY, LIBRARIES, Config
-from planbook.console import console, right_aligned
+from planbook.config import Config
+from planbook.console import console
 from planbook.envs import EnvsError
-from planbook.knowledge import known_parts, learned_in
-from planbook.learning.cost import coverage_lines
+from planbook.knowledge import learned_in
+from planbook.learning.cost import coverage_lines, show_cost
 from planbook.learning.stages import export_manuals
 from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.tasks import building_tasks
-from planbook.papers.comparison import PaperComparison, compare_with_papers
-from planbook.papers.published import publications
-from planbook.papers.tables import paper_tables
+from planbook.options import JSON, PRICES, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.planner import BudgetEnded, method
-from planbook.results.learning_cost import BuildingCost, Paying, Reached, reached_after
-from planbook.results.measures import ALL
 from planbook.results.summary import Summary
-from planbook.results.table import read_run
-from planbook.results.telling import paying_table
-from planbook.runs import Run, RunFile, is_run, new_folder
+from planbook.runs import Run
 from planbook.settings import Settings
-from planbook.terminal.printing import print_parts, spending
-from planbook.wording import NO_FIGURE, fixed, interval
+from planbook.terminal.printing import spending
 from planbook.workers import Hosting, check_roles
 
-BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)
-"""Ranges of seeds for environments that generate tasks from them; building and testing share none."""
-TEST_TASKS_PER_TYPE = 6
+BUILD_SEEDS = range(1000)
+"""Seeds of building where tasks are generated from seeds; tests use others."""
 LEARNERS = ("builder", "consolidator")
 PAPER_OPTIONS = ("start", "tasks_per_type", "solved_after", "max_rules", "per_type", "libraries_only")
 """Options of building that a paper may set."""
 PLAYING_OPTIONS = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
 """Options of playing, which --from excludes."""
-
-
-class Point(BaseModel):
-    """One test run of a curve, and the cost of building up to it."""
-
-    model_config = ConfigDict(frozen=True)
-
-    after: int
-    interval: tuple[float, float]
-    until_then: Reached
-    summary: Summary
-
-
-class Curve(BaseModel):
-    """Output of ``planbook test --after N,N --json``."""
-
-    model_config = ConfigDict(frozen=True)
-
-    library: str
-    curve: tuple[Point, ...]
-    paying: dict[str, Paying | None] = {}
-    """The cost of a solved task with learning included, by the number of building tasks."""
-    table: PaperComparison | None = None
-    """Comparison of the last point with the papers (--table)."""
-
-
-class Tested(Summary):
-    """Output of ``--table --json``; no table for an environment that no paper uses."""
-
-    table: PaperComparison | None
-
-    @classmethod
-    def of(cls, summary: Summary, table: PaperComparison | None) -> "Tested":
-        """Return the summary with a table."""
-        return cls(**dict(summary), table=table)
 
 
 class Formulated(BaseModel):
@@ -89,13 +45,33 @@ class Formulated(BaseModel):
     run: str
 
 
-def build(settings: Settings, *, as_json: bool) -> tuple[int, Summary]:
+@click.command("build", cls=Command)
+@options(
+    *SELECTION,
+    "library",
+    "rule_tokens",
+    "Learning",
+    "Planning",
+    "Models",
+    "Spending",
+    "Running",
+    "resume",
+    "allow_changed",
+    planner="automanual",
+)
+@JSON
+def build_command(settings: Settings) -> tuple[int, Summary]:
+    """Learn rules, skills and procedures from episodes, one after the other."""
+    return build(settings)
+
+
+def build(settings: Settings) -> tuple[int, Summary]:
     """Begin a building run, or resume the one in the folder, and build to the end."""
     if settings.resume is not None:
-        return play_settings(settings, "", as_json=as_json)
+        return play_settings(settings, "")
     config = config_from_sources(settings) if settings.sources else building_config(settings)
     check_roles(config, learners(config))
-    return play(config, settings.out, settings.hosting(), as_json=as_json, store=settings.store)
+    return play(config, settings.out, settings.hosting(), store=settings.store)
 
 
 def building_config(settings: Settings) -> Config:
@@ -153,57 +129,19 @@ def check_verifying(config: Config) -> None:
         ) from error
 
 
-def test(settings: Settings, *, table: bool, as_json: bool) -> tuple[int, Summary | Curve]:
-    """Play test tasks with what was learned, in one run for each number of building tasks (--after)."""
-    after = settings.after if len(settings.after) > 1 else ()
-    config = test_config(settings.model_copy(update={"after": ()}) if after else settings)
-    series = Series(settings, as_json=as_json)
-    if not after:
-        code, summary = series.play(config, settings.out)
-        if not table:
-            return code, summary
-        return code, Tested.of(summary, show_comparison(config, summary, as_json=as_json))
-    out = settings.out or new_folder(config)
-    code, curve = play_curve(config, after, out, series, as_json=as_json)
-    if table:
-        last = curve.curve[-1]
-        comparison = show_comparison(config.model_copy(update={"after": last.after}), last.summary, as_json=as_json)
-        curve = curve.model_copy(update={"table": comparison})
-    return code, curve
+@click.command("formulate", cls=Command)
+@click.argument("run", type=RUN_FOLDER)
+@click.option("--tokens", default=None, type=click.IntRange(min=100), help="Maximum number of tokens of the manual.")
+@options("models", "Spending")
+@JSON
+def formulate_command(run: Path, tokens: int | None, settings: Settings) -> tuple[int, Formulated]:
+    """Write the manual from the rules of a building run, with its models unless --model names others."""
+    return formulate(run, settings.models, tokens, settings.hosting())
 
 
-def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: bool) -> tuple[int, Effects]:
-    """Measure on test tasks what the rules and skills of a library are worth: the named ``parts``, or all."""
-    building = RunFile.read(folder).config if is_run(folder) else None
-    env = settings.env or (building.env if building else "")
-    config = test_config(settings.model_copy(update={"library": str(folder), "env": env}))
-    known = known_parts(config)
-    if unknown := sorted(set(parts) - set(known)):
-        raise errors.BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known)}")
-    if not settings.models and not settings.planner:
-        models = ", ".join(dict.fromkeys(building.models.values())) if building else ""
-        raise errors.BadArgument(
-            f"name the model that plays with --model{f' ({folder} was built with {models})' if models else ''}; or "
-            "measure the procedures alone, which ask no model, with --planner procedures"
-        )
-    series = Series(settings, as_json=as_json)
-    return play_effects(config, parts or known, settings.out or new_folder(config), series, as_json=as_json)
-
-
-def test_config(settings: Settings) -> Config:
-    """Return the configuration of a test. Defaults: the learned library, and procedures if no model is named."""
-    planner = settings.planner or ("automanual" if settings.models else "procedures")
-    if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / settings.environment().name).is_dir():
-        settings = settings.model_copy(update={"library": LEARNED_LIBRARY})
-    settings = settings.with_default_tasks(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
-    return settings.config(planner, ablated_options(planner, settings.without))
-
-
-def formulate(
-    folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting, *, as_json: bool
-) -> tuple[int, Formulated]:
+def formulate(folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting) -> tuple[int, Formulated]:
     """Write manuals from the rules of a building run, and export them."""
-    out = console(as_json)
+    out = console()
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
             raise errors.BadArgument(f"{folder} is not a building run; rules come from `planbook build`")
@@ -238,100 +176,10 @@ def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonVal
     return {option: False for part, option in implied.items() if part in without and option in known}
 
 
-TARGET = 0.95
-"""The share of solved tasks in the headline of a curve."""
-
-
-def play_curve(config: Config, after: Sequence[int], out: Path, series: Series, *, as_json: bool) -> tuple[int, Curve]:
-    """Play a test run for each number of building tasks, in folders below ``out``, and print the curve.
-
-    Stops after the first run that is interrupted or whose budget ends; the same command continues. Raises BadArgument,
-    BadRun.
-    """
-    cost, points, worst = _building_cost(config, after), list[Point](), errors.OK
-    for number in after:
-        code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}")
-        until_then = reached_after(cost, number)
-        points.append(Point(after=number, interval=summary.intervals[ALL], until_then=until_then, summary=summary))
-        worst = max(worst, code)
-        if code in STOPPED:
-            message = f"Not finished at {number} building tasks; the same command with --out {out} continues."
-            console(as_json).print(message, soft_wrap=True)
-            break
-    curve = Curve(library=config.library, curve=tuple(points), paying=curve_paying(points))
-    screen = console(as_json)
-    screen.print(curve_table(curve))
-    screen.print(target_line(curve))
-    print_parts(screen, paying_table(curve.paying, "building tasks"))
-    return worst, curve
-
-
-def _building_cost(config: Config, after: Sequence[int]) -> BuildingCost:
-    folder = config.library_folder
-    if not is_run(folder):
-        raise errors.BadArgument("--after N,N: the building tasks are those of a building run; name it with --library")
-    with closing(Run.open(folder)) as run:
-        cost, tasks = read_run(run).building_cost(), len(run.entries())
-    if max(after) > tasks:
-        raise errors.BadArgument(f"--after {max(after)}: {folder} has {tasks} building tasks")
-    return cost
-
-
-def curve_paying(points: Sequence[Point]) -> dict[str, Paying | None]:
-    """Return the cost of a solved task at each point, learning included, compared with the point without learning."""
-    costs = {str(point.after): point.summary.paying for point in points}
-    baseline = costs.get("0")
-    return {
-        name: paying.compared_with("no building tasks", baseline) if paying and baseline and name != "0" else paying
-        for name, paying in costs.items()
-    }
-
-
-def target_line(curve: Curve) -> str:
-    """Return the headline: the cost of building at the first point that reaches the target."""
-    for point in curve.curve:
-        if point.summary.tasks and point.summary.solved / point.summary.tasks >= TARGET:
-            built = point.until_then
-            return (
-                f"{TARGET:.0%} solved first after {point.after} building tasks: {built.calls:,} calls, "
-                f"{built.tokens:,} tokens and {built.actions:,} actions of building."
-            )
-    return f"No point of the curve solves {TARGET:.0%}."
-
-
-def curve_table(curve: Curve) -> Table:
-    """Return a row for each point: success, model calls of the test, and the cost of building up to it."""
-    test_columns = ("building\ntasks", "\nsolved", "\n95 % interval", "error\nsteps", "model\ncalls")
-    building_columns = ("built:\ncalls", "\ntokens", "\nactions", "\nprocedures")
-    title = "success by building tasks; cost of building up to each point"
-    table = right_aligned(None, (*test_columns, *building_columns), title=title, unbroken=True)
-    for point in curve.curve:
-        summary, built, (low, high) = point.summary, point.until_then, point.interval
-        share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else NO_FIGURE
-        figures = (summary.model_calls, built.calls, built.tokens, built.actions, built.procedures)
-        steps = fixed(summary.mean_error_steps, 2)
-        table.add_row(str(point.after), share, interval(low, high), steps, *(f"{figure:,}" for figure in figures))
-    return table
-
-
-def show_comparison(config: Config, summary: Summary, *, as_json: bool) -> PaperComparison | None:
-    """Print the figures of a run and of the papers, or a line that no paper has any."""
-    out, comparison = console(as_json), compare_with_papers(config, summary)
-    print_parts(out, paper_tables(comparison) if comparison else [_no_figures(config)])
-    return comparison
-
-
-def with_table(summary: Summary, *, as_json: bool) -> Tested:
-    """Print the comparison with papers and return the summary with it. Raises BadRun, BadKnowledge."""
-    with closing(Run.open(Path(summary.run))) as run:
-        config = run.config
-    return Tested.of(summary, show_comparison(config, summary, as_json=as_json))
-
-
-def _no_figures(config: Config) -> str:
-    papers = (f"{paper.paper} has them for {_enumerate(paper.environments)}." for paper in publications())
-    return f"No paper has figures for {config.environment.name}. {' '.join(papers)}"
-
-
-def _enumerate(names: tuple[str, ...]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+@click.command(cls=Command)
+@click.argument("run", type=RUN_FOLDER)
+@PRICES
+@JSON
+def cost(run: Path, prices: Path | None) -> CommandResult:
+    """Show the cost of building after each task, and how many task types had a procedure by then."""
+    return errors.OK, show_cost(run, prices)

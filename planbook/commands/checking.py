@@ -1,11 +1,11 @@
 """Commands for the user's own files: check, check-env and exec."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from difflib import SequenceMatcher
 from pathlib import Path
-from types import MappingProxyType
+from typing import Any
 
 import click
 from pydantic import BaseModel, JsonValue
@@ -24,7 +24,7 @@ from planbook.envs import (
     check_environment,
 )
 from planbook.manuals import module_procedures
-from planbook.options import JSON, options
+from planbook.options import JSON, PLAN_FILE, SELECTION, Command, CommandResult, options
 from planbook.planner import (
     TASK,
     GivenCode,
@@ -41,7 +41,7 @@ from planbook.planner import (
 from planbook.results.summary import Summary
 from planbook.sandbox import DryRun, Fault, bound_names, check, check_procedure, dry_run
 from planbook.settings import Settings
-from planbook.terminal.printing import Live, answer
+from planbook.terminal.printing import Live
 from planbook.wording import counted
 
 
@@ -49,24 +49,54 @@ from planbook.wording import counted
 @click.argument("env", metavar="FILE.py[:Class]")
 @options("env_options")
 @JSON
-def check_env(env: str, settings: Settings, as_json: bool) -> int:
+def check_env(env: str, settings: Settings) -> CommandResult:
     """Check your own environment: play random actions on a few tasks of each split, and list every mistake."""
     settings = settings.model_copy(update={"env": env})
     try:
         checked = check_environment(settings.environment(), settings.environment_options())
     except UnknownEnvironment as error:
         checked = Checked((str(error),), {}, 0, 0)
-    return _show_mistakes(env, checked, as_json=as_json)
+    return _show_mistakes(env, checked)
 
 
-def _show_mistakes(env: str, checked: Checked, *, as_json: bool) -> int:
-    out, mistakes = console(as_json), checked.mistakes
+def _show_mistakes(env: str, checked: Checked) -> CommandResult:
+    out, mistakes = console(), checked.mistakes
     lines = [*mistakes, *(f"not checked: split {split}: {why}" for split, why in checked.unchecked.items())]
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
     tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
         out.print(line, markup=False, soft_wrap=True)
-    return answer(errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **checked._asdict()}, as_json=as_json)
+    return errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **checked._asdict()}
+
+
+@click.command("check", cls=Command)
+@click.argument("plan", type=PLAN_FILE)
+@options("Environment", "tasks")
+@JSON
+def check_command(plan: Path, settings: Settings) -> CommandResult:
+    """Check a plan file or a procedure without running it, and list every fault with its line.
+
+    With --task, a plan without such faults is followed on that task as far as that is possible without acting. Actions
+    that are certain to fail are reported, if the environment declares the preconditions of its actions.
+    """
+    faults = check_plan(plan, settings)
+    runs = [] if faults else list(dry_runs(plan, settings))
+    return show_checked(plan, faults, runs)
+
+
+@click.command("exec", cls=Command)
+@click.argument("plan", type=PLAN_FILE)
+@options(*SELECTION, "Running")
+@click.option("--strict", is_flag=True, help="Exit with 1 unless every task was solved.")
+@JSON
+def execute(plan: Path, settings: Settings, strict: bool) -> CommandResult:
+    """Run one plan file on the selected tasks and print its steps as they happen."""
+    if faults := check_plan(plan, settings):
+        return show_checked(plan, faults)
+    code, summary = execute_plan(plan, settings)
+    if strict and summary.solved < summary.tasks:
+        code = code or errors.BROKEN
+    return code, summary
 
 
 def dry_runs(plan: Path, settings: Settings) -> Iterator[tuple[Task, DryRun | None]]:
@@ -102,14 +132,14 @@ def _visible_task(environment: type[Environment], options: BaseModel | None, tas
         return seen_task(task, instance.reset(task))
 
 
-def execute_plan(plan: Path, settings: Settings, *, as_json: bool) -> tuple[int, Summary]:
+def execute_plan(plan: Path, settings: Settings) -> tuple[int, Summary]:
     """Run one plan file, or one procedure, on the selected tasks.
 
     Its steps are printed as they happen if one episode is played at a time, in this process.
     """
     in_order = settings.jobs == 1 and settings.executor == "threads"
     code = plan_code(plan, settings).model_dump(mode="json")
-    return play_settings(settings, "code", code, as_json=as_json, watch=Live(console(as_json)) if in_order else None)
+    return play_settings(settings, "code", code, watch=Live(console()) if in_order else None)
 
 
 def plan_code(plan: Path, settings: Settings) -> GivenCode:
@@ -170,27 +200,22 @@ def _with_file_line(fault: Fault, code: str, text: str) -> Fault:
     return dataclasses.replace(fault, line=next(lines, fault.line))
 
 
-def show_faults(
-    plan: Path, faults: list[Fault], *, as_json: bool, more: Mapping[str, object] = MappingProxyType({})
-) -> int:
-    """Print the faults with their lines, and their number; ``more`` is added to the JSON."""
-    out = console(as_json)
-    for fault in faults:
-        message = str(fault).removeprefix(f"line {fault.line}: ")
-        out.print(f"{plan}:{fault.line or 1}: {message}", markup=False, soft_wrap=True)
-    out.print(f"{plan}: {counted(len(faults), 'fault') if faults else 'no faults'}")
-    result = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults], **more}
-    return answer(errors.BAD_INPUT if faults else errors.OK, result, as_json=as_json)
-
-
-def show_checked(plan: Path, faults: list[Fault], runs: list[tuple[Task, DryRun | None]], *, as_json: bool) -> int:
+def show_checked(plan: Path, faults: list[Fault], runs: Sequence[tuple[Task, DryRun | None]] = ()) -> CommandResult:
     """Print the result of each dry run, then the faults of the plan and of its dry runs, each once."""
-    found = {fault: None for _, run in runs if run for fault in run.faults}
-    out = console(as_json)
+    out = console()
     for task, run in runs:
         out.print(f"{plan}: dry run on {task.id}: {_describe_dry_run(task, run)}", markup=False, soft_wrap=True)
-    facts = [{"task": task.id, **(dataclasses.asdict(run) if run else {"declared": False})} for task, run in runs]
-    return show_faults(plan, [*faults, *found], as_json=as_json, more={"dry_runs": facts} if runs else {})
+    found = dict.fromkeys([*faults, *(fault for _, run in runs if run for fault in run.faults)])
+    for fault in found:
+        message = str(fault).removeprefix(f"line {fault.line}: ")
+        out.print(f"{plan}:{fault.line or 1}: {message}", markup=False, soft_wrap=True)
+    out.print(f"{plan}: {counted(len(found), 'fault') if found else 'no faults'}")
+    result: dict[str, Any] = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in found]}
+    if runs:
+        result["dry_runs"] = [
+            {"task": task.id, **(dataclasses.asdict(run) if run else {"declared": False})} for task, run in runs
+        ]
+    return errors.BAD_INPUT if found else errors.OK, result
 
 
 def _describe_dry_run(task: Task, run: DryRun | None) -> str:

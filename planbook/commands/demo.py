@@ -1,20 +1,20 @@
 """A demonstration of the main features with what ships: no key, no download."""
 
 from pathlib import Path
-from typing import Any
+
+import click
 
 from planbook import errors
-from planbook.commands import building
-from planbook.commands.playing import play
+from planbook.commands.building import build, formulate
+from planbook.commands.testing import STOPPED, Series, test_config
 from planbook.config import Invocation
 from planbook.console import console
+from planbook.options import JSON, Command, CommandResult, options
 from planbook.report import report_runs
 from planbook.results.summary import Summary
 from planbook.runs import new_folder
 from planbook.settings import Settings
-from planbook.workers import Hosting
 
-STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 ALFWORLD_TASKS = Settings.of(env="alfworld", split="generated:60", seeds="0-9")
 MINIWOB_TASKS = Settings.of(
     env="miniwob",
@@ -53,60 +53,67 @@ NEXT = """Next:
 
 
 class Demo:
-    """Plays the parts one after another, each in its own folder; ``code`` is the worst exit code."""
+    """Plays the parts one after another, each run in its own folder; ``code`` is the worst exit code."""
 
-    def __init__(self, out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None = None) -> None:
-        self._out, self._hosting, self._as_json, self._store = out, hosting, as_json, store
-        self.screen = console(as_json)
-        self.summaries: list[Summary] = []
-        self.code = errors.OK
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._series = settings, Series(settings)
+        self.screen, self.summaries, self.code = console(), list[Summary](), errors.OK
 
-    def play_procedures(self, settings: Settings) -> None:
-        """Play stored procedures in one environment, unless the machine lacks a requirement."""
-        missing = [requirement for requirement in settings.environment().requirements() if not requirement.found]
-        if settings is MINIWOB_TASKS and missing:
+    def play_procedures(self) -> None:
+        """Play stored procedures on ALFWorld and, if Chromium is installed, on web pages."""
+        self.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
+        self._play(ALFWORLD_TASKS, "procedures")
+        missing = [requirement for requirement in MINIWOB_TASKS.environment().requirements() if not requirement.found]
+        if missing:
             self.screen.print(f"MiniWoB++ is left out: there is no {missing[0].name}. To add it: {missing[0].remedy}")
-            return
-        self._add(*play(settings.config("procedures"), self._folder(settings, "procedures"), **self._play_arguments))
+        elif self.code != errors.INTERRUPTED:
+            self._play(MINIWOB_TASKS, "procedures")
 
     def play_planners(self) -> None:
         """Play the methods that ask a model; its replies are recorded."""
+        self.screen.print(
+            "2. ADaPT takes a household task apart, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks "
+            "ahead; the model's replies are recorded, a few of them before their prompts were reworded.\n"
+        )
         for planner, settings in PLANNED.items():
-            self._add(*play(settings.config(planner), self._folder(settings, planner), **self._play_arguments))
+            self._play(settings, planner)
 
     def learn(self) -> None:
         """Build rules from episodes, formulate the manual, and test what was learned on other scenes."""
-        built = self._folder(BUILDING, "build")
-        hosting = {name: getattr(self._hosting, name) for name in Invocation.model_fields}
-        where = {"out": built, "store": self._store, "executor": "threads"}  # building plays one episode at a time
-        self._add(*building.build(BUILDING.model_copy(update=hosting | where), as_json=self._as_json))
+        self.screen.print(
+            "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording.\n"
+        )
+        built = self.folder(BUILDING, "build")
+        hosting = {name: getattr(self._settings, name) for name in Invocation.model_fields}
+        where = {"out": built, "store": self._settings.store, "executor": "threads"}  # one episode after another
+        self._add(*build(BUILDING.model_copy(update=hosting | where)))
         if self.code in STOPPED:
             return
-        code, _ = building.formulate(built, {}, None, self._hosting, as_json=self._as_json)
+        code, _ = formulate(built, {}, None, self._settings.hosting())
         self.code = max(self.code, code)
         self.screen.print()
-        tested = building.test_config(TESTING.model_copy(update={"library": str(built)}))
-        self._add(*play(tested, self._folder(TESTING, "test"), **self._play_arguments))
+        tested = test_config(TESTING.model_copy(update={"library": str(built)}))
+        self._add(*self._series.play(tested, self.folder(TESTING, "test")))
         if self.code not in STOPPED:
             self._show_next(built)
 
     def _show_next(self, built: Path) -> None:
         """Write the report of the building run, and suggest what to try next."""
         self.screen.print("Report, to open in a browser: ", end="")
-        report_runs((built,), None, None, as_json=self._as_json)
+        report_runs((built,), None, None)
         plan = min((built / "learnt").rglob("procedures/*.py"))
         message = NEXT.format(tested=self.summaries[-1].run, plan=plan, kind=plan.stem)
         self.screen.print(message, markup=False, soft_wrap=True)
 
-    @property
-    def _play_arguments(self) -> dict[str, Any]:
-        return {"hosting": self._hosting, "as_json": self._as_json, "store": self._store}
-
-    def _folder(self, settings: Settings, name: str) -> Path:
-        if self._out:
-            return self._out / f"{settings.env}-{name}"
+    def folder(self, settings: Settings, name: str) -> Path:
+        """Return the folder of a run, which no other part uses."""
+        if self._settings.out:
+            return self._settings.out / f"{settings.env}-{name}"
         plain = settings.model_copy(update={"planner_options": {}})
         return new_folder(plain.config("procedures").model_copy(update={"planner": name}))
+
+    def _play(self, settings: Settings, planner: str) -> None:
+        self._add(*self._series.play(settings.config(planner), self.folder(settings, planner)))
 
     def _add(self, code: int, summary: Summary) -> None:
         self.summaries.append(summary)
@@ -114,23 +121,14 @@ class Demo:
         self.screen.print()
 
 
-def show(out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None = None) -> tuple[int, list[Summary]]:
-    """Play stored procedures on ALFWorld and, if Chromium is installed, on web pages; then four methods; then learn."""
-    demo = Demo(out, hosting, as_json=as_json, store=store)
-    demo.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
-    for settings in (ALFWORLD_TASKS, MINIWOB_TASKS):
-        demo.play_procedures(settings)
-        if demo.code == errors.INTERRUPTED:
-            return demo.code, demo.summaries
-    demo.screen.print(
-        "2. ADaPT takes a household task apart, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks ahead; "
-        "the model's replies are recorded, a few of them before their prompts were reworded.\n"
-    )
-    demo.play_planners()
-    if demo.code == errors.INTERRUPTED:
-        return demo.code, demo.summaries
-    demo.screen.print(
-        "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording.\n"
-    )
-    demo.learn()
-    return demo.code, demo.summaries
+@click.command(cls=Command)
+@options("Running")
+@JSON
+def demo(settings: Settings) -> CommandResult:
+    """Show the main features with what ships: no key, no download."""
+    shown = Demo(settings)
+    for part in (shown.play_procedures, shown.play_planners, shown.learn):
+        part()
+        if shown.code == errors.INTERRUPTED:
+            break
+    return shown.code, {"runs": [summary.model_dump(mode="json") for summary in shown.summaries]}

@@ -1,59 +1,25 @@
 """The effect of each rule and skill: test runs without it, compared with one with everything."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 
+import click
 from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
-from planbook.commands.playing import play
+from planbook.commands.testing import STOPPED, Series, test_config
 from planbook.compare.effects import PartEffect, effect_parts, part_effects
 from planbook.config import Config
 from planbook.console import console
 from planbook.envs import Task
-from planbook.knowledge import memory_of
+from planbook.knowledge import known_parts, memory_of
 from planbook.learning.tasks import tasks_of
-from planbook.planner import Budget, Recall, Spent
-from planbook.results.summary import Summary
+from planbook.options import JSON, RUN_FOLDER, SELECTION, Command, options
+from planbook.planner import Recall
 from planbook.results.table import read_folder
-from planbook.runs import Run
-from planbook.settings import Settings
-from planbook.spending import prices_from, spent_so_far
+from planbook.runs import RunFile, is_run, new_folder
+from planbook.settings import Settings, split_names
 from planbook.terminal.printing import print_parts
-
-STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
-
-
-class Series:
-    """Plays runs one after another, within one budget for all."""
-
-    def __init__(self, settings: Settings, *, as_json: bool) -> None:
-        self._hosting, self._store, self._as_json = settings.hosting(), settings.store, as_json
-        self._played: list[Path] = []
-
-    def play(self, config: Config, out: Path | None, tasks: Sequence[Task] | None = None) -> tuple[int, Summary]:
-        """Play a run of ``tasks``, by default the selected ones, and return its exit code."""
-        hosting = self._hosting.model_copy(update={"budget": self._remaining()})
-        code, summary = play(config, out, hosting, as_json=self._as_json, store=self._store, tasks=tasks)
-        self._played.append(Path(summary.run))
-        return code, summary
-
-    def _remaining(self) -> Budget | None:
-        if self._hosting.budget is None:
-            return None
-        return remaining(self._hosting.budget, sum(map(self._spent, self._played), Spent()))
-
-    def _spent(self, folder: Path) -> Spent:
-        with closing(Run.open(folder)) as run:
-            return spent_so_far(run.own_events(), prices_from(self._hosting.prices))
-
-
-def remaining(budget: Budget, spent: Spent) -> Budget:
-    """Return the unspent part of a budget."""
-    limits = {name: getattr(budget, name) for name in ("calls", "tokens", "money", "actions", "seconds")}
-    left = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items() if limit is not None}
-    return budget.model_copy(update=left)
 
 
 class Effects(BaseModel):
@@ -72,15 +38,44 @@ class Effects(BaseModel):
     finished: bool
 
 
-def play_effects(
-    config: Config, parts: Sequence[str], out: Path, series: Series, *, as_json: bool
-) -> tuple[int, Effects]:
+@click.command("effect", cls=Command)
+@click.argument("library", metavar="RUN", type=RUN_FOLDER)
+@click.option("--parts", default="", metavar="NAME,...", help="Leave out only these: rule_3, skill:TYPE.")
+@options(*SELECTION, "after", "rule_tokens", "Planning", "Models", "Spending", "Running")
+@JSON
+def effect_command(library: Path, parts: str, settings: Settings) -> tuple[int, Effects]:
+    """Measure what each rule and skill of a building run RUN is worth, by playing test tasks without it.
+
+    One run plays with everything. Then, for each part, a run without it plays the tasks whose prompts it changes.
+    """
+    return effect(library, split_names(parts), settings)
+
+
+def effect(folder: Path, parts: Sequence[str], settings: Settings) -> tuple[int, Effects]:
+    """Measure on test tasks what the rules and skills of a library are worth: the named ``parts``, or all."""
+    building = RunFile.read(folder).config if is_run(folder) else None
+    env = settings.env or (building.env if building else "")
+    config = test_config(settings.model_copy(update={"library": str(folder), "env": env}))
+    known = known_parts(config)
+    if unknown := sorted(set(parts) - set(known)):
+        raise errors.BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known)}")
+    if not settings.models and not settings.planner:
+        models = ", ".join(dict.fromkeys(building.models.values())) if building else ""
+        raise errors.BadArgument(
+            f"name the model that plays with --model{f' ({folder} was built with {models})' if models else ''}; or "
+            "measure the procedures alone, which ask no model, with --planner procedures"
+        )
+    series = Series(settings)
+    return play_effects(config, parts or known, settings.out or new_folder(config), series)
+
+
+def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series) -> tuple[int, Effects]:
     """Play a test run with everything, and one without each part, in folders below ``out``; print the effects.
 
     A run without a part plays only the tasks whose prompts it changes. Stops after the first run that is interrupted or
     whose budget ends; the same command continues. Raises BadArgument, BadRun.
     """
-    screen, without = console(as_json), dict[str, Path | None]()
+    screen, without = console(), dict[str, Path | None]()
     worst, summary = series.play(config, out / "all")
     finished = worst not in STOPPED
     for part, (ablated, affected) in _ablations(config, parts if finished else ()).items():

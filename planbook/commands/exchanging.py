@@ -8,11 +8,10 @@ import click
 
 from planbook import errors
 from planbook.commands.playing import play
-from planbook.console import ERRORS, console, quiet
+from planbook.console import ERRORS, console, ends_in_json, quiet
 from planbook.errors import BadArgument
-from planbook.options import JSON, RUN_FOLDER, Command, options
+from planbook.options import JSON, RUN_FOLDER, Command, CommandResult, options
 from planbook.settings import Settings, split_names
-from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 if TYPE_CHECKING:
@@ -53,15 +52,16 @@ CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
 )
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of a line, and export nothing.")
 @JSON
-def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as_json: bool, **chosen: Any) -> int:
+def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, **chosen: Any) -> CommandResult:
     """Write the episodes of runs to one file, in a documented schema or as conversations."""
     from planbook.export.exporting import ExportChoice
     from planbook.export.exporting import export as write_out
 
     if schema:
-        return _print_schema()
+        _print_schema()
+        raise click.exceptions.Exit(errors.OK)
     form = file_format(form, out)
-    _check(runs, form, out, as_json=as_json, chosen=chosen)
+    _check(runs, form, out, chosen=chosen)
     choice = ExportChoice(
         solved=chosen["solved"],
         types=split_names(chosen["types"]),
@@ -72,25 +72,25 @@ def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as
     )
     exported = write_out(runs, form, out, choice)
     ERRORS.print(_describe_export(exported), markup=False, soft_wrap=True)
-    return answer(errors.OK, exported, as_json=as_json)
+    return errors.OK, exported
 
 
 @click.command(name="import")
 @click.argument("files", nargs=-1, required=True, type=READ, metavar="FILE...")
 @click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder to make for the run.")
 @JSON
-def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> int:
+def import_command(files: tuple[Path, ...], out: Path | None) -> CommandResult:
     """Make a run from exported episodes, to report, compare and learn from."""
     from planbook.export.importing import import_files
 
     imported = import_files(files, out)
-    console(as_json).print(
+    console().print(
         f"{counted(imported.episodes, 'episode')} ({imported.solved} solved) of {', '.join(imported.environments)}, "
         f"planned by {', '.join(imported.planners)}: see them by planbook report {imported.run}",
         markup=False,
         soft_wrap=True,
     )
-    return answer(errors.OK, imported, as_json=as_json)
+    return errors.OK, imported
 
 
 @click.group()
@@ -102,23 +102,23 @@ def skills() -> None:
 @click.argument("run", type=RUN_FOLDER)
 @click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder; by default RUN/skills.")
 @JSON
-def skills_export(run: Path, out: Path | None, as_json: bool) -> int:
+def skills_export(run: Path, out: Path | None) -> CommandResult:
     """Write a SKILL.md folder for each procedure that the building run RUN learned and verified."""
     from planbook.export.skills import export_skills
 
     exported = export_skills(run, out)
     for name, folder in exported.skills.items():
-        console(as_json).print(f"{name}: {folder}", markup=False, soft_wrap=True)
+        console().print(f"{name}: {folder}", markup=False, soft_wrap=True)
     for kind, why in exported.left_out.items():
         ERRORS.print(f"Left out: {kind}, as {why}", style="yellow", markup=False, soft_wrap=True)
-    return answer(errors.OK, exported, as_json=as_json)
+    return errors.OK, exported
 
 
 @skills.command(cls=Command)
 @click.argument("folder", metavar="DIR", type=RUN_FOLDER)
 @options("env", "env_options", "out", "jobs", "unsafe_no_sandbox")
 @JSON
-def verify(folder: Path, settings: Settings, as_json: bool) -> int:
+def verify(folder: Path, settings: Settings) -> CommandResult:
     """Play the skills in DIR again on the tasks of their evidence, and compare the verdicts.
 
     DIR is one skill or a folder of several. The exit code is 1 unless every file and every verdict is as recorded.
@@ -133,9 +133,9 @@ def verify(folder: Path, settings: Settings, as_json: bool) -> int:
         )
         solved = f"{skill.name}: {skill.solved} of {counted(skill.tasks, 'task')} solved"
         line = f"{solved}; {verdicts}{files}; the run is in {skill.run}"
-        console(as_json).print(line, markup=False, soft_wrap=True)
+        console().print(line, markup=False, soft_wrap=True)
     code = max(code or (errors.OK if skill.holds else errors.BROKEN) for code, skill in played)
-    return answer(code, {"skills": [skill.model_dump(mode="json") for _, skill in played]}, as_json=as_json)
+    return code, {"skills": [skill.model_dump(mode="json") for _, skill in played]}
 
 
 def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
@@ -147,7 +147,7 @@ def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill
     tasks = [row.task for row in evidence.tasks]
     out = settings.out and settings.out / evidence.skill
     with quiet():
-        code, summary = play(config, out, settings.hosting(), as_json=True, tasks=tasks)
+        code, summary = play(config, out, settings.hosting(), tasks=tasks)
     return code, verified_skill(folder, evidence, Path(summary.run))
 
 
@@ -175,14 +175,13 @@ def _describe_export(exported: "Exported") -> str:
     return f"{lines}{counted(exported.episodes, 'episode')}{where} ({exported.form}){empty}{partial}{missing}."
 
 
-def _print_schema() -> int:
+def _print_schema() -> None:
     from planbook.planner import Trajectory
 
     click.echo(json.dumps(Trajectory.model_json_schema(mode="serialization"), indent=2))
-    return errors.OK
 
 
-def _check(runs: tuple[Path, ...], form: str, out: Path, *, as_json: bool, chosen: dict[str, Any]) -> None:
+def _check(runs: tuple[Path, ...], form: str, out: Path, *, chosen: dict[str, Any]) -> None:
     """Raise BadArgument for options that exclude each other."""
     if not runs:
         raise BadArgument("name a run to export, or print the schema with --schema")
@@ -190,6 +189,6 @@ def _check(runs: tuple[Path, ...], form: str, out: Path, *, as_json: bool, chose
         raise BadArgument(f"{wrong[0]} chooses conversations; add --format chat")
     if chosen["without_prompts"] and form == "chat":
         raise BadArgument("--without-prompts leaves nothing of a conversation; use --format jsonl or parquet")
-    if str(out) == "-" and (as_json or form == "parquet"):
+    if str(out) == "-" and (ends_in_json() or form == "parquet"):
         reason = "Parquet is not text" if form == "parquet" else "--json ends standard output"
         raise BadArgument(f"{reason}; name a file with --out")

@@ -1,7 +1,6 @@
 """Commands that list environments and planners, and run benchmarks: envs, planners, bench."""
 
 import dataclasses
-import json
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -14,28 +13,14 @@ from rich.table import Table
 
 from planbook import errors
 from planbook.console import console
-from planbook.envs import (
-    ActionSpec,
-    Environment,
-    MissingRequirement,
-    known_environments,
-    load_environment,
-)
+from planbook.envs import ActionSpec, Environment, MissingRequirement, known_environments, load_environment
 from planbook.manuals import ProcedureLibrary, existing_demonstrations
 from planbook.option_values import option_facts, options_table
-from planbook.options import JSON, Command, options
+from planbook.options import JSON, Command, CommandResult, options
 from planbook.papers.settings import settings_of_papers
-from planbook.planner import (
-    AGENT,
-    METHODS,
-    Method,
-    UnknownStrategy,
-    method,
-    registered_methods,
-)
+from planbook.planner import AGENT, METHODS, Method, UnknownStrategy, method, registered_methods
 from planbook.sandbox import Sandbox
 from planbook.settings import Settings
-from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream", "tools")
@@ -46,7 +31,7 @@ CLONE = Path(__file__).parents[2]
 @click.command(cls=Command)
 @click.argument("part", type=click.Choice(BENCHMARKS))
 @JSON
-def bench(part: str, as_json: bool) -> int:
+def bench(part: str) -> CommandResult:
     """Measure the speed of planbook and of installed peers. The benchmarks come with a clone of the repository."""
     if not (CLONE / "tools" / "bench").is_dir():
         raise MissingRequirement(
@@ -55,15 +40,15 @@ def bench(part: str, as_json: bool) -> int:
         )
     if str(CLONE) not in sys.path:
         sys.path.append(str(CLONE))
-    measure: Callable[..., int] = import_module("tools.bench").show
-    return measure(part, as_json=as_json)
+    measure: Callable[[str], CommandResult] = import_module("tools.bench").show
+    return measure(part)
 
 
 @click.command(cls=Command)
 @click.option("--env", "env", default=None, help="Show only this environment: a name or FILE.py:Class.")
 @options("env_options")
 @JSON
-def envs(env: str | None, settings: Settings, as_json: bool) -> int:
+def envs(env: str | None, settings: Settings) -> CommandResult:
     """List environments with task types and requirements, and the mechanisms that the kernel grants the sandbox."""
     if settings.env_options and not env:
         raise errors.BadArgument("--option belongs to one environment; name it with --env")
@@ -71,7 +56,7 @@ def envs(env: str | None, settings: Settings, as_json: bool) -> int:
     environments = [load_environment(name) for name in ([env] if env else sorted(known_environments()))]
     with Sandbox(unsafe_no_sandbox=True) as sandbox:  # runs no plan, and must not fail for a missing mechanism
         mechanisms = list(sandbox.mechanisms().values())
-    out = console(as_json)
+    out = console()
     for environment in environments:
         out.print(_environment_table(environment, chosen))
         if env:
@@ -83,38 +68,30 @@ def envs(env: str | None, settings: Settings, as_json: bool) -> int:
         missing = "required, and not granted" if mechanism.required else "not granted"
         table.add_row(mechanism.name, "granted" if mechanism.granted else f"{missing}: {mechanism.reason}")
     out.print(table)
-    if as_json:
-        click.echo(
-            json.dumps(
-                {
-                    "worlds": {environment.name: _facts(environment, chosen) for environment in environments},
-                    "sandbox": [dataclasses.asdict(mechanism) for mechanism in mechanisms],
-                }
-            )
-        )
-    return errors.OK
+    return errors.OK, {
+        "worlds": {environment.name: _facts(environment, chosen) for environment in environments},
+        "sandbox": [dataclasses.asdict(mechanism) for mechanism in mechanisms],
+    }
 
 
 def _environment_table(environment: type[Environment], options: BaseModel | None) -> Table:
     table = Table(title=environment.name, title_justify="left", show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
-    procedures = ProcedureLibrary(environment).files
-    types = environment.task_types(options)
-    table.add_row("splits", ", ".join(environment.task_splits(options)))
-    names = ", ".join(types) or "those of its task file (-o tasks=FILE)"
-    table.add_row(counted(len(types), "task type") if types else "task types", names)
-    table.add_row("actions", ", ".join(map(_call, environment.actions.values())))
-    if environment.queries:
-        table.add_row("queries", ", ".join(map(_call, environment.queries.values())))
-    if environment.attributes:
-        table.add_row("attributes", ", ".join(environment.attributes))
-    if fields := environment.Options.model_fields:
-        table.add_row("options", ", ".join(fields))
-    if environment.restores:
-        table.add_row("rewinding", environment.restores)
-    if environment.types:
-        table.add_row("procedures", f"for {len(procedures)} of {counted(len(environment.types), 'task type')}")
+    types, solvable = environment.types, len(ProcedureLibrary(environment).files)
+    rows = {
+        "splits": ", ".join(environment.task_splits(options)),
+        "task types": ", ".join(environment.task_types(options)) or "those of its task file (-o tasks=FILE)",
+        "actions": ", ".join(map(_call, environment.actions.values())),
+        "queries": ", ".join(map(_call, environment.queries.values())),
+        "attributes": ", ".join(environment.attributes),
+        "options": ", ".join(environment.Options.model_fields),
+        "rewinding": environment.restores,
+        "procedures": f"for {solvable} of {counted(len(types), 'task type')}" if types else "",
+    }
+    for name, text in rows.items():
+        if text:
+            table.add_row(name, text)
     for requirement in environment.requirements():
         state = requirement.found or f"missing: {requirement.remedy}"
         table.add_row(requirement.name, state, style="" if requirement.found else "yellow")
@@ -151,10 +128,10 @@ SOMETIMES = "sometimes"
 @click.command(cls=Command)
 @click.argument("name", required=False)
 @JSON
-def planners(name: str | None, as_json: bool) -> int:
+def planners(name: str | None) -> CommandResult:
     """List the planning methods, or show one with its options and its demonstrations for each environment."""
     chosen, unusable = ({name: method(name)}, {}) if name else _all_methods()
-    out = console(as_json)
+    out = console()
     if name is None:
         out.print(_methods_table(chosen))
         for reason in unusable.values():
@@ -172,7 +149,7 @@ def planners(name: str | None, as_json: bool) -> int:
             if table.row_count:
                 out.print(table)
     facts = {key: _method_facts(key, strategy) for key, strategy in chosen.items()}
-    return answer(errors.OK, {"planners": facts, "unusable": unusable}, as_json=as_json)
+    return errors.OK, {"planners": facts, "unusable": unusable}
 
 
 def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
@@ -189,10 +166,15 @@ def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
     return methods, unusable
 
 
-def _methods_table(methods: Mapping[str, Method]) -> Table:
-    table = Table(title="planning methods", title_justify="left")
-    for column in ("name", "what it does", "roles it asks"):
+def _empty_table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in columns:
         table.add_column(column, no_wrap=column == "name")
+    return table
+
+
+def _methods_table(methods: Mapping[str, Method]) -> Table:
+    table = _empty_table("planning methods", "name", "what it does", "roles it asks")
     for name, strategy in methods.items():
         table.add_row(name, strategy.summary, _roles(strategy))
     return table
@@ -206,9 +188,7 @@ def _method_table(name: str, strategy: Method) -> Table:
 
 
 def _demonstrations_table(strategy: Method) -> Table:
-    table = Table(title="demonstrations by environment", title_justify="left")
-    for column in ("environment", "demonstrations", "missing"):
-        table.add_column(column)
+    table = _empty_table("demonstrations by environment", "environment", "demonstrations", "missing")
     names = strategy.demonstrations
     for environment, shipped in _shipped_demonstrations(strategy).items():
         missing = ", ".join(name for name in names if name not in shipped)
@@ -217,28 +197,22 @@ def _demonstrations_table(strategy: Method) -> Table:
 
 
 def _papers_table(name: str) -> Table:
-    table = Table(title="what --paper sets", title_justify="left")
-    for column in ("paper", "environment", "split", "settings"):
-        table.add_column(column)
+    table = _empty_table("what --paper sets", "paper", "environment", "split", "settings")
     for (env, split), settings in settings_of_papers(name).items():
         table.add_row(settings.paper, env, split, str(settings))
     return table
 
 
 def _roles(strategy: Method) -> str:
-    return (
-        ", ".join(f"{role} ({SOMETIMES})" if role in strategy.sometimes else role for role in strategy.roles) or "none"
-    )
+    roles = (f"{role} ({SOMETIMES})" if role in strategy.sometimes else role for role in strategy.roles)
+    return ", ".join(roles) or "none"
 
 
 def _shipped_demonstrations(strategy: Method) -> dict[str, tuple[str, ...]]:
     """Return the demonstrations that ship, by environment; empty for a method that shows none."""
     names = strategy.demonstrations
-    return (
-        {environment: existing_demonstrations(environment, names) for environment in sorted(known_environments())}
-        if names
-        else {}
-    )
+    environments = sorted(known_environments()) if names else []
+    return {environment: existing_demonstrations(environment, names) for environment in environments}
 
 
 def _method_facts(name: str, strategy: Method) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Commands that read runs: show, report, watch, compare, stats."""
 
-import os
-import sys
 import webbrowser
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -17,10 +15,10 @@ from planbook.compare.differences import full_name, parse_where, setting
 from planbook.compare.groups import group_rows
 from planbook.compare.pairs import compare_all
 from planbook.compare.tables import comparison_parts, group_parts
-from planbook.console import ERRORS, PLAIN_WIDTH, console
+from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
 from planbook.errors import BadArgument
-from planbook.options import JSON, PRICES, RUN_FOLDER
+from planbook.options import JSON, PRICES, RUN_FOLDER, CommandResult
 from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
 from planbook.report import report_runs
 from planbook.results.rows import NOT_PLAYED
@@ -29,7 +27,7 @@ from planbook.runs import CONFIG_FILE, Entry, Run, is_run, last_path, recorded_e
 from planbook.spending import Price, prices_from, spent_so_far
 from planbook.store import Event
 from planbook.terminal.episode import ending_text, episode_pieces, text
-from planbook.terminal.printing import answer, print_parts
+from planbook.terminal.printing import print_parts
 from planbook.wording import counted, harmless
 
 FAILED = "failed"
@@ -40,7 +38,7 @@ FAILED = "failed"
 @click.argument("episode")
 @click.option("--prompts", is_flag=True, help="Show prompts and replies, too.")
 @JSON
-def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
+def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
     """Print one EPISODE of RUN: its number from 0, the id of its task, or `failed` for the first that failed."""
     with closing(Run.open(run, graphs=True)) as opened:
         endings = recorded_endings(opened)
@@ -48,21 +46,19 @@ def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
         events = list(opened.store.events(entry.path))
         if not events:
             raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; there is nothing to show")
-        if as_json:
+        if ends_in_json():
             from planbook.export.exporting import facts_of  # its schema takes a while to import
 
             facts: dict[str, Any] = {"repeat": entry.repeat, "run": facts_of(opened, entry.index)}
-            trajectory = _read_trajectory(opened, entry, entry.index in endings)
-            click.echo(trajectory.model_copy(update=facts).model_dump_json())
-            return errors.OK
-        out = Console(highlight=False, emoji=False, markup=False, width=_width())
+            return errors.OK, _read_trajectory(opened, entry, entry.index in endings).model_copy(update=facts)
+        out = console()
         for piece in _heading(entry, endings.get(entry.index), events):
             _print(out, piece)
         _print(out, "")
         trajectory = _read_trajectory(opened, entry, entry.index in endings, entry.task)
         for piece in episode_pieces(trajectory, prompts=prompts):
             _print(out, piece)
-    return errors.OK
+    return errors.OK, trajectory
 
 
 def _print(out: Console, piece: RenderableType) -> None:
@@ -122,16 +118,6 @@ def _heading(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterat
         yield text(f"{counted(cost.calls, 'model call')}: {spent}", "dim")
 
 
-def _width() -> int | None:
-    """Return the width of the terminal, also if the output goes to a pager."""
-    if sys.stdout.isatty():
-        return None
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns
-    except (OSError, ValueError):
-        return PLAIN_WIDTH
-
-
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN...")
 @click.option("--out", default=None, type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
@@ -143,10 +129,9 @@ def _width() -> int | None:
 )
 @PRICES
 @JSON
-def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None, as_json: bool) -> int:
+def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None) -> CommandResult:
     """Write runs to one HTML file: tables, charts, and the episodes cell by cell with their prompts."""
-    code, reported = report_runs(runs, out, episodes, prices, as_json=as_json)
-    return answer(code, reported, as_json=as_json)
+    return report_runs(runs, out, episodes, prices)
 
 
 @click.command()
@@ -181,7 +166,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 @click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN RUN...")
 @PRICES
 @JSON
-def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
+def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
     """Compare the first RUN with each of the others over the same tasks: successes, costs, and their significance.
 
     Tasks are paired by id, seed and repeat, and every figure is over these pairs. Episodes that broke or were not run
@@ -196,9 +181,9 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
     price = prices_from(prices)
     comparisons = compare_all([read_folder(run, price) for run in runs])
     for number, comparison in enumerate(comparisons, 1):
-        print_parts(console(as_json), comparison_parts(comparison, _letter(number)))
+        print_parts(console(), comparison_parts(comparison, _letter(number)))
     facts = [comparison.model_dump(mode="json") for comparison in comparisons]
-    return answer(errors.OK, {"comparisons": facts}, as_json=as_json)
+    return errors.OK, {"comparisons": facts}
 
 
 @click.command()
@@ -215,7 +200,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
 )
 @PRICES
 @JSON
-def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path | None, as_json: bool) -> int:
+def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path | None) -> CommandResult:
     """Show runs in one table, with a row for each run or group; a folder stands for all runs below it.
 
     NAME is a setting of run.json, for example planner, env, seed, selection.split or models.default.
@@ -224,7 +209,7 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
     chosen = _chosen(gathered, where)
     names = [full_name(name, (run.run.config for run in gathered)) for name in by.split(",") if name]
     rows = group_rows(chosen, names)
-    print_parts(console(as_json), group_parts(rows))
+    print_parts(console(), group_parts(rows))
     faults = {run.name: faults for run in chosen if (faults := run.contradictions())}
     for folder, faults_of_run in faults.items():
         for fault in faults_of_run:
@@ -235,7 +220,7 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
         "unreadable": unreadable,
         "contradictions": faults,
     }
-    return answer(errors.BROKEN if faults else errors.OK, facts, as_json=as_json)
+    return errors.BROKEN if faults else errors.OK, facts
 
 
 def runs_in(folder: Path) -> list[Path]:

@@ -7,7 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+import click
+from pydantic import JsonValue
 from rich.console import Console
 
 from planbook import errors
@@ -18,6 +19,7 @@ from planbook.commands.beforehand import (
     print_paper_settings,
     warn_missing_demonstrations,
 )
+from planbook.commands.published import with_table
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
@@ -32,16 +34,8 @@ from planbook.knowledge import (
     memory_of,
 )
 from planbook.learning.tasks import playing_memory, tasks_of
-from planbook.planner import (
-    ERROR_KINDS,
-    BudgetEnded,
-    Cell,
-    Ending,
-    EpisodeStopped,
-    Memory,
-    ModelError,
-    Outcome,
-)
+from planbook.options import JSON, PLAYING, TABLE, Command, options
+from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, Memory, ModelError, Outcome
 from planbook.results.learning_cost import cost_line
 from planbook.results.matches import versions_line
 from planbook.results.summary import Summary
@@ -53,21 +47,9 @@ from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.settings import Settings
 from planbook.spending import check_money
 from planbook.store import Watch
-from planbook.terminal.printing import (
-    Progress,
-    episode_line,
-    print_parts,
-    stream_line,
-)
+from planbook.terminal.printing import Progress, episode_line, print_parts, stream_line
 from planbook.wording import counted, first_line
-from planbook.workers import (
-    Control,
-    Hosting,
-    check_executor,
-    check_roles,
-    join_run,
-    play_episodes,
-)
+from planbook.workers import Control, Hosting, check_executor, check_roles, play_episodes
 
 OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 STOPPED_BY_WATCH = "Stopped from planbook watch."
@@ -75,12 +57,23 @@ QUOTED_CHARS = 240
 """Maximum length of the error that is quoted at the end of a run."""
 
 
+@click.command("run", cls=Command)
+@options(*PLAYING, "Resuming", planner="procedures")
+@TABLE
+@JSON
+def run_command(settings: Settings, table: bool) -> tuple[int, Summary]:
+    """Play tasks of an environment with a planning method."""
+    code, summary = play_settings(settings, "procedures")
+    if table or settings.paper:
+        summary = with_table(summary)
+    return code, summary
+
+
 def play(
     config: Config,
     out: Path | None,
     hosting: Hosting,
     *,
-    as_json: bool,
     watch: Watch | None = None,
     store: str | None = None,
     tasks: Sequence[Task] | None = None,
@@ -116,7 +109,7 @@ def play(
     ) as run:
         if forked and run.is_new:
             keep_recall(run, forked)
-        return play_run(run, hosting, as_json=as_json, watch=watch)
+        return play_run(run, hosting, watch=watch)
 
 
 def play_settings(
@@ -124,7 +117,6 @@ def play_settings(
     planner: str,
     options: Mapping[str, JsonValue] = MappingProxyType({}),
     *,
-    as_json: bool,
     watch: Watch | None = None,
 ) -> tuple[int, Summary]:
     """Begin the run that the settings describe, or resume the one that they name, and play it to the end.
@@ -134,54 +126,22 @@ def play_settings(
     hosting = settings.hosting()
     if settings.resume is not None:
         settings.refuse_fixed("--resume")
-        return resume(settings.resume, hosting, again=settings.again, as_json=as_json)
+        return resume(settings.resume, hosting, again=settings.again)
     config = settings.config(planner, options)
-    return play(config, settings.out, hosting, as_json=as_json, watch=watch, store=settings.store)
+    return play(config, settings.out, hosting, watch=watch, store=settings.store)
 
 
-def resume(folder: Path, hosting: Hosting, *, again: str | None = None, as_json: bool) -> tuple[int, Summary]:
+def resume(folder: Path, hosting: Hosting, *, again: str | None = None) -> tuple[int, Summary]:
     """Resume a run; ``again`` names the outcome whose episodes are played again."""
     with closing(Run.open(folder, to_play=True)) as run:
         check_config(run.config, folder)
         check_executor(run.config, hosting)
         paths = broken_paths(run) if again == Outcome.BROKEN else []
-        return play_run(run, hosting, as_json=as_json, again=paths)
-
-
-class Joined(BaseModel):
-    """Episodes that a process played in a run it joined, and what it spent on them."""
-
-    model_config = ConfigDict(frozen=True)
-
-    episodes: int
-    model_calls: int
-    tokens: int
-    run: str
-
-
-def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]:
-    """Help to play a run that another process plays. Raises the error that stops it."""
-    with closing(Run.open(folder)) as run:
-        check_config(run.config, folder)
-        if run.config.learning is not None:
-            raise errors.BadArgument(f"{folder} is a building run, which plays one episode after another")
-        if not run.is_played:
-            raise errors.BadRun(f"no process plays {folder}; resume it with: planbook run --resume {folder}")
-        notice_changes(run, hosting)
-        report = join_run(run, hosting)
-    if report.error is not None and not isinstance(report.error, EpisodeStopped):
-        raise report.error
-    with closing(Run.open(folder)) as run:
-        played = report.episodes(run.store)
-    out = console(as_json)
-    out.print(f"{counted(played, 'episode')} of {folder} played here.", markup=False, soft_wrap=True)
-    spent = report.spent
-    joined = Joined(episodes=played, model_calls=spent.calls, tokens=spent.tokens, run=str(folder))
-    return errors.INTERRUPTED if report.error else errors.OK, joined
+        return play_run(run, hosting, again=paths)
 
 
 def play_run(
-    run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None = None, again: Sequence[str] = ()
+    run: Run, hosting: Hosting, *, watch: Watch | None = None, again: Sequence[str] = ()
 ) -> tuple[int, Summary]:
     """Play the open episodes of a run, print its results, and return the exit code.
 
@@ -202,7 +162,7 @@ def play_run(
     finally:
         run.end_invocation()
     seconds = time.monotonic() - begun
-    summary, out = read_run(run).summary(seconds, run.meter.spent), console(as_json)
+    summary, out = read_run(run).summary(seconds, run.meter.spent), console()
     _show_played(run, summary, title, out)
     if formulated:
         out.print(
@@ -233,7 +193,7 @@ def _show_played(run: Run, summary: Summary, title: str, out: Console) -> None:
             results_table(summary, title),
             *figure_parts(summary),
             *failure_lines(summary),
-            *([UNSAFE] if run.unsafe_no_sandbox else []),
+            *([UNSAFE] if run.file.unsafe_no_sandbox else []),
             *_first_error(run, recorded_endings(run)),
             *again_lines(run),
             *spending_lines(summary),

@@ -12,17 +12,16 @@ from rich.console import Console
 from planbook import errors
 from planbook.commands.checking import plan_code
 from planbook.commands.looking import chosen_entry
-from planbook.commands.playing import play
+from planbook.commands.playing import play, play_settings
 from planbook.compare.reruns import RepeatedEpisode, RerunTotals, Way, learned_the_same, repeated_episodes, totals
 from planbook.console import console
 from planbook.knowledge import check_ablations
-from planbook.options import JSON, PLAN_FILE, RUN_FOLDER, Command, options
+from planbook.options import JSON, PLAN_FILE, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.planner import Budget
 from planbook.replay import Comparison, Sameness, replay_run
 from planbook.resuming import Repeat, check_config, is_deterministic, prepare_fork, prepare_repeat
 from planbook.runs import Entry, Run, new_branch, recorded_endings
 from planbook.settings import Settings, absolute_model
-from planbook.terminal.printing import answer
 from planbook.wording import counted, harmless
 from planbook.workers import Hosting
 
@@ -50,7 +49,7 @@ class Rerun(BaseModel):
 @click.option("--recorded", is_flag=True, help="Answer from the run's own record: no model, no key, no cost.")
 @options("models", "Spending", "Running")
 @JSON
-def rerun(run: Path, settings: Settings, recorded: bool, as_json: bool) -> int:
+def rerun(run: Path, settings: Settings, recorded: bool) -> tuple[int, Rerun]:
     """Play RUN again, and report which episodes came out differently, and where."""
     out = settings.out
     if out is not None and out.resolve() == run.resolve():
@@ -59,8 +58,7 @@ def rerun(run: Path, settings: Settings, recorded: bool, as_json: bool) -> int:
     repeat = prepare_repeat(run, models, recorded=recorded, prices=settings.prices)
     budget = settings.budget or (repeat.budget if repeat.budget != Budget() else None)
     hosting = settings.hosting().model_copy(update={"budget": budget})
-    code, result = play_again(run, repeat, hosting, out, settings.store, as_json=as_json)
-    return answer(code, result, as_json=as_json)
+    return play_again(run, repeat, hosting, out, settings.store)
 
 
 @click.command(cls=Command)
@@ -70,7 +68,7 @@ def rerun(run: Path, settings: Settings, recorded: bool, as_json: bool) -> int:
 @click.option("--plan", default=None, type=PLAN_FILE, help="Run this plan file from then on.")
 @options("models", "without", "Spending", "Running")
 @JSON
-def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings, as_json: bool) -> int:
+def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings) -> tuple[int, Rerun]:
     """Continue EPISODE of RUN from one of its actions: with a plan, another model, or without a rule.
 
     EPISODE is its number from 0, the id of its task, or `failed`. Replies before the action --at come from the record;
@@ -87,21 +85,19 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
     new_plan = plan_code(plan, environment) if plan else None
     forked = prepare_fork(run, entry, at, repeat, new_plan, settings.without)
     out = settings.out or new_branch(run, f"{entry.index}-at-{at}")
-    code, result = play_again(run, forked, settings.hosting(), out, settings.store, as_json=as_json)
-    return answer(code, result, as_json=as_json)
+    return play_again(run, forked, settings.hosting(), out, settings.store)
 
 
 def play_again(
-    folder: Path, repeat: Repeat, hosting: Hosting, out: Path | None, store: str | None, *, as_json: bool
+    folder: Path, repeat: Repeat, hosting: Hosting, out: Path | None, store: str | None
 ) -> tuple[int, Rerun]:
     """Print the changed inputs, play, and compare every episode; return the exit code and the comparison."""
-    screen = console(as_json)
+    screen = console()
     _show_changes(screen, folder, repeat)
     code, summary = play(
         repeat.config,
         out,
         hosting,
-        as_json=as_json,
         store=store,
         tasks=repeat.tasks,
         rerun_of="" if repeat.forked else str(folder.resolve()),
@@ -190,10 +186,24 @@ class Replayed(BaseModel):
     run: str
 
 
-def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Replayed]:
+@click.command(cls=Command)
+@click.argument("recorded", required=False, type=RUN_FOLDER, metavar="[RUN]")
+@options(*SELECTION, "Library", "Running")
+@JSON
+def replay(recorded: Path | None, settings: Settings) -> CommandResult:
+    """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""
+    if recorded is None:
+        return play_settings(settings, "procedures")
+    settings.refuse_fixed("a RUN")
+    return compare_run(recorded, settings.hosting())
+
+
+def compare_run(folder: Path, hosting: Hosting) -> tuple[int, Replayed]:
     """Play a recorded run again, print the first difference of each episode, and return the exit code."""
+    if hosting.executor != "threads":
+        raise errors.BadArgument("--executor: a RUN is replayed in threads of this process; leave the option out")
     begun = time.monotonic()
-    out = console(as_json)
+    out = console()
     counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})
     differences: dict[str, Comparison] = {}
 

@@ -8,7 +8,7 @@ import click
 from pydantic import BaseModel
 
 from planbook import errors
-from planbook.config import LEARNED_LIBRARY, LIBRARIES
+from planbook.config import LIBRARIES
 from planbook.envs import Environment, Task, ToolEnvironment
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import read_knowledge
@@ -63,11 +63,9 @@ def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseMod
 
 def knowledge(settings: Settings) -> Sequence[Knowledge]:
     """Return the knowledge about the environment from the named library, by default from one that ships."""
-    environment, library = settings.environment(), settings.library
-    if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / environment.name).is_dir():
-        library = LEARNED_LIBRARY
+    library = settings.with_learned_library().library
     folder = LIBRARIES.get(library) or Path(library)
     if not is_run(folder):
-        return [read_knowledge(folder, environment, settings.environment_options())]
+        return [read_knowledge(folder, settings.environment(), settings.environment_options())]
     with closing(Run.open(folder)) as run:
         return [with_manual(run, group, state) for group, state in learned_in(run).items()]

@@ -9,12 +9,12 @@ import click
 from pydantic import JsonValue
 
 from planbook import errors
-from planbook.console import console
+from planbook.console import console, ends_in_json
 from planbook.envs import known_environments
 from planbook.errors import BadArgument
 from planbook.graphs.running import GraphArguments, run_graph
 from planbook.option_values import pairs
-from planbook.options import JSON, Command, options
+from planbook.options import JSON, Command, CommandResult, options
 from planbook.planner import (
     DEFAULT_ROLE,
     GRAPH_FORMATS,
@@ -33,12 +33,9 @@ from planbook.planner import (
     whole_graph,
 )
 from planbook.settings import Settings, absolute_model
-from planbook.terminal.printing import answer
 from planbook.wording import counted
 from planbook.workers import open_model
 
-ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}
-"""File endings of drawings by format, the default first."""
 ENVIRONMENT = "world"
 """The path of the environment in the database of an agent's graph."""
 OUT = click.Path(path_type=Path, dir_okay=False)
@@ -76,12 +73,12 @@ def new(file: Path) -> int:
 @graph.command()
 @click.argument("name", metavar="GRAPH")
 @JSON
-def check(name: str, as_json: bool) -> int:
+def check(name: str) -> CommandResult:
     """Check GRAPH without running it, and list every fault with its line."""
     path = graph_path(name)
     text = graph_text(path)
     faults = graph_faults(text, path)
-    out = console(as_json)
+    out = console()
     for fault in faults:
         out.print(f"{path}:{fault}", markup=False, soft_wrap=True)
     if faults:
@@ -94,7 +91,7 @@ def check(name: str, as_json: bool) -> int:
         for number, layer in enumerate(layers, 1):
             out.print(f"  {number}. {', '.join(layer)}", markup=False, soft_wrap=True)
     result = {"graph": str(path), "faults": [fault._asdict() for fault in faults]}
-    return answer(errors.BAD_INPUT if faults else errors.OK, result, as_json=as_json)
+    return errors.BAD_INPUT if faults else errors.OK, result
 
 
 def _layers(file: GraphFile) -> list[list[str]]:
@@ -114,15 +111,13 @@ def _layers(file: GraphFile) -> list[list[str]]:
     "form",
     default=None,
     type=click.Choice(sorted(GRAPH_FORMATS)),
-    help="By default from the file's ending.",
+    help="By default svg for a file that ends in .svg, else mermaid.",
 )
 @click.option("--out", default=None, type=OUT, help="The file to write; by default it is printed.")
 def draw(name: str, form: str | None, out: Path | None) -> int:
     """Draw GRAPH, with every branch and loop."""
-    form = _drawing_format(form, out)
+    form = form or ("svg" if out and out.suffix == ".svg" else "mermaid")
     drawing = GRAPH_FORMATS[form](read_graph(graph_path(name)))
-    if out and out.suffix.lower() == ".md":
-        drawing = f"```mermaid\n{drawing}```\n"
     if out is None:
         click.echo(drawing, nl=False)
         return errors.OK
@@ -134,18 +129,6 @@ def draw(name: str, form: str | None, out: Path | None) -> int:
     return errors.OK
 
 
-def _drawing_format(requested: str | None, out: Path | None) -> str:
-    """Return the requested format, else that of the file's ending. Raises BadArgument if they contradict."""
-    if out is None or (requested and not out.suffix):
-        return requested or "mermaid"
-    fitting = [name for name, endings in ENDINGS.items() if out.suffix.lower() in endings]
-    if not fitting or (requested and requested not in fitting):
-        known = "; ".join(f"{name}: {', '.join(ENDINGS[name])}" for name in ([requested] if requested else ENDINGS))
-        example = out.with_suffix(ENDINGS[requested or "svg"][0]).name
-        raise BadArgument(f"{out}: its ending is not that of a drawing ({known}); name it {example}, say")
-    return fitting[0]
-
-
 @graph.command(cls=Command)
 @click.argument("name", metavar="GRAPH")
 @click.option("--set", "values", multiple=True, metavar="PATH=VALUE", help="Put a value into the database.")
@@ -155,14 +138,8 @@ def _drawing_format(requested: str | None, out: Path | None) -> str:
 @options("Models", "Spending", "out")
 @JSON
 def run(
-    name: str,
-    values: tuple[str, ...],
-    files: tuple[str, ...],
-    passes: int,
-    side_by_side: int,
-    settings: Settings,
-    as_json: bool,
-) -> int:
+    name: str, values: tuple[str, ...], files: tuple[str, ...], passes: int, side_by_side: int, settings: Settings
+) -> CommandResult:
     """Run GRAPH: print each node with its answer, and the last answer at the end."""
     path = graph_path(name)
     text = graph_text(path)
@@ -173,16 +150,14 @@ def run(
         models=_models(file, settings.models),
         sampling=settings.sampling_by_role(),
         values=with_inputs(file, given),
+        invocation=settings.hosting(),
         passes=passes,
         side_by_side=side_by_side,
-        budget=settings.budget,
-        timeouts=settings.timeouts,
-        prices=settings.prices,
     )
     code, result = run_graph(file, text, arguments, settings.out)
-    if not as_json and not result.problem:
+    if not ends_in_json() and not result.problem:
         click.echo(value_text(result.answer))
-    return answer(code, result, as_json=as_json)
+    return code, result
 
 
 def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:

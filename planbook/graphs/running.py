@@ -3,8 +3,7 @@
 The run has one episode without an environment. Its one round holds the passes, and it ends when all are finished.
 """
 
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from textwrap import indent
@@ -22,22 +21,17 @@ from planbook.planner import (
     SPAN_END,
     SPAN_MOMENT,
     Body,
-    Budget,
     BudgetEnded,
     Ending,
-    EpisodeStopped,
     EventKind,
     Graph,
     GraphDatabase,
     GraphFile,
-    JournalFailed,
     JournalMismatch,
     ModelError,
     Outcome,
     Sampling,
     Scope,
-    Spent,
-    Timeouts,
     UnusableReply,
     run_pass,
     spans_in,
@@ -46,7 +40,7 @@ from planbook.planner import (
 from planbook.runs import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.wording import counted, harmless
-from planbook.workers import LOG, STOPPING, roles_of, wait_for
+from planbook.workers import Steering, in_threads, roles_of
 
 PRINTED_CHARS = 1_500
 """Characters of an answer that are printed; the store has all of it."""
@@ -61,11 +55,9 @@ class GraphArguments(NamedTuple):
     sampling: Mapping[str, Sampling]
     values: Mapping[str, JsonValue]
     """Values that the user puts into the database, by path."""
+    invocation: Invocation
     passes: int = 1
     side_by_side: int = 1
-    budget: Budget | None = None
-    timeouts: Timeouts | None = None
-    prices: Path | None = None
 
 
 class GraphRan(BaseModel):
@@ -90,19 +82,6 @@ class GraphRan(BaseModel):
     run: str
 
 
-class GraphRun(Run):
-    """A run folder with passes of a graph."""
-
-    of_a_graph = True
-
-    @classmethod
-    def _other(cls, different: Sequence[str]) -> str:
-        """Return the difference in terms of ``planbook graph run``."""
-        if "planner_options.graph" in different:
-            return "the graph has changed since, and a changed graph is another run"
-        return super()._other([name.replace("planner_options.given.", "--set ") for name in different])
-
-
 def config_of(file: GraphFile, text: str, arguments: GraphArguments) -> Config:
     """Return the recorded configuration; the number of passes, which may change on resume, is not part of it."""
     options: dict[str, JsonValue] = {"graph": text, "given": dict(arguments.values)}
@@ -124,9 +103,9 @@ def task_of(file: GraphFile) -> Task:
 def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path | None) -> tuple[int, GraphRan]:
     """Run the passes, or resume them if the folder holds the same run. Return the exit code and the result."""
     config, task = config_of(file, text, arguments), task_of(file)
-    made = inputs_of_graph(config, arguments.prices)
-    with closing(GraphRun.create(out or new_folder(config), config, [task], made_of=made)) as run:
-        run.begin_invocation(Invocation(budget=arguments.budget, prices=arguments.prices, timeouts=arguments.timeouts))
+    made = inputs_of_graph(config, arguments.invocation.prices)
+    with closing(Run.create(out or new_folder(config), config, [task], made_of=made)) as run:
+        run.begin_invocation(arguments.invocation)
         try:
             return _GraphPasses(run, file, arguments).run_all()
         finally:
@@ -136,80 +115,67 @@ def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path |
 class _GraphPasses:
     """The passes of one invocation, in their own thread so that Ctrl-C interrupts any wait."""
 
-    def __init__(self, run: GraphRun, file: GraphFile, arguments: GraphArguments) -> None:
+    def __init__(self, run: Run, file: GraphFile, arguments: GraphArguments) -> None:
         self.run, self.file, self.arguments = run, file, arguments
-        self.stop = threading.Event()
-        self.error: BaseException | None = None
+        self.steering = Steering()
         self.result = GraphRan(graph=file.name, passes=0, run=str(run.folder))
         self.database: GraphDatabase = file.new_database()
         self._begun: dict[str, dict[str, Any]] = {}
 
     def run_all(self) -> tuple[int, GraphRan]:
         """Run all passes until an error or the end of the budget. Errors that the run cannot record are raised."""
-        thread = threading.Thread(target=self._work, daemon=True)
-        interrupted = False
-        thread.start()
-        try:
-            thread.join()
-        except KeyboardInterrupt:
-            interrupted = True
-            LOG.warning(STOPPING)
-            self.stop.set()
-            wait_for([thread])
-        code, problem = (errors.INTERRUPTED, "Stopped") if interrupted else self._exit()
+        code, problem, remedy = self._run_in_thread()
         spent = self.run.meter.spent
         if spent.calls:
             ERRORS.print(f"{spending(spent, self.run.meter.budget)}; {spent.seconds:.1f} s", style="dim")
         if problem:
-            ERRORS.print(f"{problem}. {self._how_to_resume()}", soft_wrap=True)
+            ERRORS.print(f"{problem}. {remedy}", soft_wrap=True)
         else:
             ERRORS.print(f"Everything is in {self.run.folder}", style="dim", soft_wrap=True)
-        return code, self.result.model_copy(update={"problem": problem, **_figures(spent)})
+        return code, self.result.model_copy(
+            update={
+                "problem": problem,
+                "model_calls": spent.calls,
+                "tokens": spent.tokens,
+                "money": spent.money,
+                "seconds": round(spent.seconds, 3),
+            }
+        )
 
-    def _how_to_resume(self) -> str:
+    def _run_in_thread(self) -> tuple[int, str, str]:
+        """Return the exit code, why the passes stopped early, and how to continue them."""
         how = f"with the same command and --out {self.run.folder}"
-        if isinstance(self.error, BudgetEnded):
-            how += f" --budget {self.error.larger}"
-        return f"Ask that node again {how}" if isinstance(self.error, UnusableReply) else f"Continue {how}"
-
-    def _exit(self) -> tuple[int, str]:
-        """Return the exit code, and why the passes stopped early."""
-        error = self.error
-        if error is None:
-            return errors.OK, ""
-        if isinstance(error, BudgetEnded):
-            return errors.OUT_OF_BUDGET, f"Stopped: {error}"
-        if isinstance(error, UnusableReply):
-            return errors.BROKEN, f"Pass {self.result.passes + 1} failed: {error}"
-        if isinstance(error, JournalMismatch):
-            mismatch = f"what {self.run.folder} holds no longer fits: {error.scope} differs"
-            raise BadRun(f"{mismatch}; a hook has changed, or is not deterministic. Name another folder") from error
-        if isinstance(error, ModelError):
-            message = f"{error}. Then resume with the same command and --out {self.run.folder}"
-            raise type(error)(message) from error
-        raise (error.__cause__ if isinstance(error, JournalFailed) else None) or error
-
-    def _work(self) -> None:
         try:
-            journal = self.run.journal(EPISODE, self._print)
-            roles = roles_of(self.run, self.stop.is_set).guarded(self._guard)
-            for path, value in self.arguments.values.items():
-                self.database.set(path, value)
-            graph = Graph(*self.file.nodes.values())
-            recorded = spans_in(self.run.store.events(EPISODE))
-            self._begun = {span.title: dict(span.data) for span in recorded if span.end is None}
-            if answered := sum(span.end is not None for span in recorded):
-                ERRORS.print(f"{counted(answered, 'node')} had been answered already.", style="dim")
-            scope = Scope(journal, EPISODE, roles).child("round")
-            scope.record("task", task=task_of(self.file).model_dump(mode="json"), observation={"text": ""})
-            for number in range(self.arguments.passes):
-                self._pass(number, scope.child("pass"), graph)
-            solved = Ending(outcome=Outcome.DIRECT_SUCCESS, verdict=Verdict(True, 1.0))
-            Scope(journal, EPISODE).once("outcome", lambda: solved.model_dump(mode="json"))
-        except EpisodeStopped:
-            pass
-        except BaseException as error:
-            self.error = error
+            finished = in_threads(1, self._run_passes, self.steering)
+        except BudgetEnded as ended:
+            return errors.OUT_OF_BUDGET, f"Stopped: {ended}", f"Continue {how} --budget {ended.larger}"
+        except UnusableReply as unusable:
+            return errors.BROKEN, f"Pass {self.result.passes + 1} failed: {unusable}", f"Ask that node again {how}"
+        except JournalMismatch as mismatch:
+            raise BadRun(
+                f"what {self.run.folder} holds no longer fits: {mismatch.scope} differs; a hook has changed, or is not "
+                "deterministic. Name another folder"
+            ) from mismatch
+        except ModelError as error:
+            raise type(error)(f"{error}. Then resume {how}") from error
+        return (errors.OK, "", "") if finished else (errors.INTERRUPTED, "Stopped", f"Continue {how}")
+
+    def _run_passes(self, notify: Callable[[], None]) -> None:
+        journal = self.run.journal(EPISODE, self._print)
+        roles = roles_of(self.run, self.steering.stops).guarded(self.steering.guard)
+        for path, value in self.arguments.values.items():
+            self.database.set(path, value)
+        graph = Graph(*self.file.nodes.values())
+        recorded = spans_in(self.run.store.events(EPISODE))
+        self._begun = {span.title: dict(span.data) for span in recorded if span.end is None}
+        if answered := sum(span.end is not None for span in recorded):
+            ERRORS.print(f"{counted(answered, 'node')} had been answered already.", style="dim")
+        scope = Scope(journal, EPISODE, roles).child("round")
+        scope.record("task", task=task_of(self.file).model_dump(mode="json"), observation={"text": ""})
+        for number in range(self.arguments.passes):
+            self._pass(number, scope.child("pass"), graph)
+        solved = Ending(outcome=Outcome.DIRECT_SUCCESS, verdict=Verdict(True, 1.0))
+        Scope(journal, EPISODE).once("outcome", lambda: solved.model_dump(mode="json"))
 
     def _pass(self, number: int, scope: Scope, graph: Graph) -> None:
         side_by_side = self.arguments.side_by_side
@@ -226,10 +192,6 @@ class _GraphPasses:
             }
         )
 
-    def _guard(self) -> None:
-        if self.stop.is_set():
-            raise EpisodeStopped
-
     def _print(self, kind: EventKind, body: Body) -> None:
         """Print a node once it is answered; the data of its beginning are kept until then."""
         if kind != "span":
@@ -238,15 +200,6 @@ class _GraphPasses:
         self._begun[span["title"]] = node = {**self._begun.get(span["title"], {}), **span["data"]}
         if span["at"] in (SPAN_MOMENT, SPAN_END):
             ERRORS.print(_node_line(self._begun.pop(node["node"]), self.arguments.passes), soft_wrap=True)
-
-
-def _figures(spent: Spent) -> dict[str, JsonValue]:
-    return {
-        "model_calls": spent.calls,
-        "tokens": spent.tokens,
-        "money": spent.money,
-        "seconds": round(spent.seconds, 3),
-    }
 
 
 def _node_line(body: Any, passes: int) -> str:

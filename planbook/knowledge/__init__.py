@@ -33,30 +33,3 @@ if TYPE_CHECKING:
     )
 else:
     __getattr__ = lazily(__name__)
-
-__all__ = [
-    "ABLATIONS",
-    "EVERYTHING",
-    "LEARNED",
-    "PROCEDURES",
-    "RETRIEVAL",
-    "SPOILT",
-    "KnowledgeState",
-    "beginning_path",
-    "check_ablations",
-    "form_without",
-    "formulating_path",
-    "fresh_beginning",
-    "group_of",
-    "known_parts",
-    "learn_once",
-    "learned_at",
-    "learned_in",
-    "learned_memory",
-    "memory_of",
-    "read_undone",
-    "start_of",
-    "with_demonstrations",
-    "with_manual",
-    "with_undone",
-]

@@ -17,9 +17,9 @@ from planbook.runs import Run
 from planbook.spending import prices_from
 
 
-def show_cost(folder: Path, prices: Path | None, *, as_json: bool) -> BuildingCost:
+def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
     """Carry out ``planbook cost``. Raises BadRun, BadArgument, ModelError."""
-    out = console(as_json)
+    out = console()
     with closing(Run.open(folder)) as run:
         cost = read_run(run, price=prices_from(prices)).building_cost()
     out.print(table_of(cost_table(cost)) if cost.after else "Nothing has been learned yet.")

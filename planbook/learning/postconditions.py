@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from inspect import Parameter
 from typing import Any
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from planbook.envs import ActionSpec, Environment
-from planbook.planner import AGENT, TASK, Episode, Trajectory, given_code
+from planbook.planner import AGENT, TASK, Episode, GivenCode, Trajectory, given_code
 from planbook.rules import MIN_EXAMPLES
 
 LOOK = "look"
@@ -17,7 +17,7 @@ Reading = Mapping[str, JsonValue]
 """Values by the expressions that read them."""
 
 
-def play_and_look(episode: Episode, options: BaseModel) -> None:
+def play_and_look(episode: Episode, options: GivenCode) -> None:
     """Run a procedure, then record all attributes, and all queries and read-only tools that need no argument."""
     given_code(episode, options)
     expressions = readable_expressions(episode.environment)

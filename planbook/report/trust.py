@@ -38,7 +38,7 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
         ["outcome", "episodes", "meaning"], [*rows, ["all", f"{summary.tasks:,}", ""]], "meanings", total=True
     )
     yield from map(blocks.paragraph, failure_lines(summary))
-    if run.run.unsafe_no_sandbox:
+    if run.run.file.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
     if false := [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
         yield blocks.paragraph(["Claims that are false: ", *links(false, MAX_LISTED)], "false-claims")

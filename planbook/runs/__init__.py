@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         with_present_paths,
         without_folders,
     )
-    from planbook.runs.installed import CODE, InputChange, changed_versions, changes, decisive_changes, versions
+    from planbook.runs.installed import InputChange, changed_versions, changes, decisive_changes, versions
     from planbook.runs.run import (
         AGAIN,
         DIVERGED,
@@ -46,42 +46,3 @@ if TYPE_CHECKING:
     )
 else:
     __getattr__ = lazily(__name__)
-
-__all__ = [
-    "AGAIN",
-    "CODE",
-    "CONFIG_FILE",
-    "DIVERGED",
-    "GRAPH_PLANNER",
-    "PAUSED",
-    "RUNS",
-    "Entry",
-    "Fork",
-    "ImportOrigin",
-    "Imported",
-    "InputChange",
-    "MadeOf",
-    "ReadFile",
-    "Run",
-    "RunFile",
-    "again_lines",
-    "branches_of",
-    "broken_paths",
-    "changed_versions",
-    "changes",
-    "claim_folder",
-    "decisive_changes",
-    "file_named",
-    "index_of",
-    "is_claimed",
-    "is_run",
-    "last_path",
-    "model_named",
-    "new_branch",
-    "new_folder",
-    "recorded_endings",
-    "set_aside",
-    "versions",
-    "with_present_paths",
-    "without_folders",
-]

@@ -10,12 +10,12 @@ from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from planbook.config import Config, Invocation
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, Timeouts, amount_of
+from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
 from planbook.runs.folder import (
     CONFIG_FILE,
     GRAPH_PLANNER,
@@ -28,18 +28,13 @@ from planbook.runs.folder import (
     index_of,
     is_claimed,
 )
-from planbook.runs.installed import changed_versions, versions
+from planbook.runs.installed import versions
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password, without_restart
 from planbook.wording import outcome_of, why
 from planbook.writing import TEMPORARY
 
 STORE_FILE = "run.db"
-OTHER_KIND = {
-    False: "holds passes of a prompt graph, without an environment: `planbook graph run --out` continues them, "
-    "`planbook show` and `planbook report` show them",
-    True: "holds episodes, and no passes of a prompt graph; name another folder with --out",
-}
 FORMULATOR_SHARE = 0.1
 """The share of a building run's budget that is kept for its manual, unless ``--budget formulator=SHARE`` is given."""
 PAUSED = "paused"
@@ -50,17 +45,14 @@ NONE: Mapping[str, int] = {}
 
 
 class Run:
-    """An open run folder."""
-
-    of_a_graph: ClassVar[bool] = False
-    """True if the run holds passes of a prompt graph instead of episodes."""
+    """An open run folder; ``file`` is the content of its run.json."""
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
         self.made_of, self.rerun_of, self.imported = file.made_of, file.rerun_of, file.imported
         self.forked = file.forked
         self.unjudgeable = file.unjudgeable
-        self.store, self._claim, self._file = store, claimed, file
+        self.store, self._claim, self.file = store, claimed, file
         self.meter = Meter()
         self.is_new = False
         """True if this process created the run, so nothing can have changed since."""
@@ -126,9 +118,11 @@ class Run:
         allows the run of a prompt graph too: it has one episode, without an environment.
         """
         file = RunFile.read(folder)
-        of_a_graph = file.config.planner == GRAPH_PLANNER
-        if of_a_graph != cls.of_a_graph and not (of_a_graph and graphs):
-            raise BadRun(f"{folder} {OTHER_KIND[cls.of_a_graph]}")
+        if file.config.planner == GRAPH_PLANNER and not graphs:
+            raise BadRun(
+                f"{folder} holds passes of a prompt graph, without an environment: `planbook graph run --out` "
+                "continues them, `planbook show` and `planbook report` show them"
+            )
         if file.store is None and not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}, which has its events; put it back")
         if file.store is None and not (folder / STORE_FILE).stat().st_size:
@@ -155,40 +149,20 @@ class Run:
 
     @classmethod
     def _open_same(cls, folder: Path, config: Config, store: str | None) -> Self:
-        run = cls.open(folder, to_play=True, store=store)
+        run = cls.open(folder, to_play=True, store=store, graphs=True)
         new, existing = config.model_dump(), run.config.model_dump()
         if store:
-            new["store"], existing["store"] = without_password(store), run._file.store and run._file.store.url
+            new["store"], existing["store"] = without_password(store), run.file.store and run.file.store.url
         if different := list(_differing_names(existing, new)):
             run.close()
-            raise BadRun(f"{folder} holds another run ({cls._other(different)}); name another folder with --out")
+            raise BadRun(f"{folder} holds another run (other {', '.join(different)}); name another folder with --out")
         return run
-
-    @classmethod
-    def _other(cls, different: Sequence[str]) -> str:
-        """Return the names of the settings that differ, in words."""
-        return f"other {', '.join(different)}"
 
     def _record_entries(self, tasks: Sequence[Task]) -> None:
         repeats = range(self.config.repeats) if self.forked is None else [self.forked.repeat]
         pairs = [(task, repeat) for repeat in repeats for task in tasks]
         entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
-
-    @property
-    def budget(self) -> Budget:
-        """The limits of the run's spending, over all invocations."""
-        return self._file.budget
-
-    @property
-    def unsafe_no_sandbox(self) -> bool:
-        """True if plans may run where the kernel cannot confine them."""
-        return self._file.unsafe_no_sandbox
-
-    @property
-    def timeouts(self) -> Timeouts:
-        """The timeouts of its model calls."""
-        return self._file.timeouts
 
     def begin_invocation(
         self, invocation: Invocation | None = None, *, models: Iterable[str] = (), note: Body | None = None
@@ -198,7 +172,7 @@ class Run:
         Their budget and timeouts stay in force unless new ones are given. ``models`` are asked beside the run's own;
         the ``note`` is recorded with the invocation. Raises BadArgument, BadPrices.
         """
-        new, before = invocation or Invocation(), self._file
+        new, before = invocation or Invocation(), self.file
         check_money([*self.config.models.values(), *models], new.budget or before.budget, new.prices)
         update = {
             "budget": self._with_manual_share(new.budget or before.budget),
@@ -206,11 +180,11 @@ class Run:
             "unsafe_no_sandbox": new.unsafe_no_sandbox or before.unsafe_no_sandbox,
         }
         if (file := before.model_copy(update=update)) != before:
-            self._file = file
+            self.file = file
             file.write(self.folder)
         price = prices_from(new.prices)
         spent = spent_so_far(self.own_events(), price)
-        self.meter = Meter(self._file.budget, spent, price, self.store.ledger)
+        self.meter = Meter(self.file.budget, spent, price, self.store.ledger)
         self.store.ledger.open(amount_of(spent), spent.actions)
         self.store.leases.open()
         self._record_invocation(note or {})
@@ -225,9 +199,9 @@ class Run:
         """End the invocation. Its time up to now counts; that of a killed process counts up to its last event."""
         self._record_invocation({"over": True})
         reworded = self.meter.spent.reworded
-        if reworded != self._file.reworded_replies:
-            self._file = self._file.model_copy(update={"reworded_replies": reworded})
-            self._file.write(self.folder)
+        if reworded != self.file.reworded_replies:
+            self.file = self.file.model_copy(update={"reworded_replies": reworded})
+            self.file.write(self.folder)
 
     def pause(self) -> None:
         """Stop the clock until ``go_on``; model calls under way still count."""
@@ -263,13 +237,9 @@ class Run:
 
     def note_imported(self, imported: Imported, config: Config) -> None:
         """Mark the run as imported from files; from then on it can only be read."""
-        self._file = self._file.model_copy(update={"imported": imported, "config": config})
+        self.file = self.file.model_copy(update={"imported": imported, "config": config})
         self.imported, self.config = imported, config
-        self._file.write(self.folder)
-
-    def changed_versions(self) -> list[str]:
-        """Return the versions that have changed since the run began, in words."""
-        return [str(change) for change in changed_versions(self.versions, versions())]
+        self.file.write(self.folder)
 
     def entries(self) -> list[Entry]:
         """Return the episodes of the run, in order."""

@@ -14,19 +14,3 @@ if TYPE_CHECKING:
     from planbook.store.tables import LONG_TEXT, Event, Losses, Place, Schema, without_password
 else:
     __getattr__ = lazily(__name__)
-
-__all__ = [
-    "LONG_TEXT",
-    "RESTART",
-    "EpisodeJournal",
-    "Event",
-    "Losses",
-    "Place",
-    "Schema",
-    "Store",
-    "Watch",
-    "begin_schema",
-    "started_over",
-    "without_password",
-    "without_restart",
-]

@@ -42,7 +42,6 @@ FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::float8[])
 ORDER BY place
 """
 """Adds events and texts in one statement: one transaction and one round trip to the server."""
-ADD_ONCE = f"{ADD} ON CONFLICT DO NOTHING"
 NUMBER = "((SELECT oid::bigint << 32 FROM pg_namespace WHERE nspname = %s) | %s)"
 """The key of the advisory lock for a number of one run; all runs of a database share one space of keys."""
 TRY_LOCK, UNLOCK = f"SELECT pg_try_advisory_lock({NUMBER})", f"SELECT pg_advisory_unlock({NUMBER})"
@@ -110,14 +109,14 @@ class Postgres:
         self._locked: set[int] = set()
         self._session_lock = threading.Lock()
 
-    def add(self, rows: Sequence[EventRow], texts: Mapping[str, str], *, once: bool = False) -> None:
+    def add(self, rows: Sequence[EventRow], texts: Mapping[str, str]) -> None:
         """Write events, and texts that may exist already, in one transaction. Raises BadRun."""
         hashes = sorted(texts)  # the same order in all processes, so that two writers of the same texts cannot deadlock
         columns = [hashes, [texts[digest] for digest in hashes], *map(list, zip(*rows, strict=True))]
         try:
             if self._writer is None:
                 raise psycopg.OperationalError("it was opened to read, or is closed")
-            self._writer.execute(SQL(ADD_ONCE if once else ADD).format(**self._names), columns)
+            self._writer.execute(SQL(ADD).format(**self._names), columns)
         except UniqueViolation as error:
             raise BadRun(
                 f"{self._place}: an event was written twice: {_first_line(error)}; is the run open elsewhere?"

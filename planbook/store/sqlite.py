@@ -18,7 +18,6 @@ from planbook.store.tables import EVENT, METADATA, EventRow
 
 ADD_TEXT = "INSERT INTO text (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
 ADD_EVENT = "INSERT INTO event (scope, kind, n, body, at) VALUES (?, ?, ?, ?, ?)"
-ADD_ONCE = f"{ADD_EVENT} ON CONFLICT DO NOTHING"
 LOCKS = "-lock"
 """Suffix of the lock file beside the store. Its bytes are locked but never written."""
 WRITING, FIRST_EPISODE = 0, 1
@@ -46,13 +45,13 @@ class Sqlite:
                 self._writer = _open_writer(path)
                 METADATA.create_all(self._engine)
 
-    def add(self, rows: Sequence[EventRow], texts: Mapping[str, str], *, once: bool = False) -> None:
+    def add(self, rows: Sequence[EventRow], texts: Mapping[str, str]) -> None:
         """Write events, and texts that may exist already, in one transaction. Raises BadRun."""
         try:
             with self._thread_lock, _locked(self._lock_file, WRITING), self._transaction() as writer:
                 if texts:
                     writer.executemany(ADD_TEXT, texts.items())
-                writer.executemany(ADD_ONCE if once else ADD_EVENT, rows)
+                writer.executemany(ADD_EVENT, rows)
         except sqlite3.IntegrityError as error:
             raise BadRun(f"{self._path}: an event was written twice: {error}; is the run open elsewhere?") from error
         except sqlite3.DatabaseError as error:

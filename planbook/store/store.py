@@ -5,14 +5,12 @@ Every event is committed before the next action, so a killed process loses nothi
 
 import json
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from sqlite3 import DatabaseError as SqliteError
-from types import ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, or_, select
 from sqlalchemy.exc import DatabaseError
@@ -35,6 +33,9 @@ from planbook.store.tables import (
     unpack,
 )
 
+if TYPE_CHECKING:
+    from planbook.store.postgres import Postgres
+
 RESTART = "/restart/"
 """Separates a scope that was started over from the number of the restart."""
 
@@ -53,20 +54,10 @@ Watch = Callable[[EventKind, Body], None]
 """Called with each new event of an episode, after it is committed."""
 
 
-class Events(Protocol):
-    """The part of a store that a journal needs."""
-
-    def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
-        """Add one event and commit it."""
-
-    def events(self, scope: str) -> Iterator[Event]:
-        """Yield the events of a scope and those below it."""
-
-
 class EpisodeJournal:
     """The journal of one episode: recorded events are read once, new ones are written through to the store."""
 
-    def __init__(self, store: Events, path: str, watch: Watch | None = None) -> None:
+    def __init__(self, store: "Store", path: str, watch: Watch | None = None) -> None:
         self._store, self._watch = store, watch
         self._recorded: dict[tuple[str, str, int], Body] = {
             (row.scope, row.kind, row.n): row.body
@@ -86,37 +77,6 @@ class EpisodeJournal:
             self._watch(kind, body)
 
 
-class StoreDatabase(Protocol):
-    """The interface of a database. All threads may share it; other processes may have the same tables open."""
-
-    def add(self, rows: Sequence[EventRow], texts: Mapping[str, str], *, once: bool = False) -> None:
-        """Write events, and texts that may exist already, in one transaction.
-
-        ``once`` skips events that exist; without it they raise BadRun, and nothing is written.
-        """
-
-    def reading(self) -> AbstractContextManager[Connection]:
-        """Yield a connection to read with."""
-
-    def writing(self) -> AbstractContextManager[Connection]:
-        """Yield a transaction for tables other than events, committed at its end. Raises BadRun."""
-
-    def settled_after(self, number: int) -> int:
-        """Return the last id. If it is greater than ``number``, no event up to it can appear later."""
-
-    def hold(self, index: int) -> AbstractContextManager[bool]:
-        """Lock an episode against other threads and processes; give False if one has locked it."""
-
-    def claim(self) -> None:
-        """Claim the run for this process until it ends. Raises BadRun if another process plays it."""
-
-    def is_claimed(self) -> bool:
-        """Return whether the database knows a process that plays the run."""
-
-    def close(self) -> None:
-        """Close all connections."""
-
-
 AFTER_SLASH = chr(ord("/") + 1)
 """Ends the range of scopes below a scope. A range uses the index, LIKE does not."""
 ROWS = 500
@@ -124,8 +84,7 @@ ROWS = 500
 ALL = select(EVENT).order_by(EVENT.c.id)
 BELOW = ALL.where(
     or_(
-        EVENT.c.scope == bindparam("scope"),
-        and_(EVENT.c.scope >= bindparam("first"), EVENT.c.scope < bindparam("end")),
+        EVENT.c.scope == bindparam("scope"), and_(EVENT.c.scope >= bindparam("first"), EVENT.c.scope < bindparam("end"))
     )
 )
 """Selects a scope and those below it. It is compiled once, as every episode uses it."""
@@ -139,10 +98,8 @@ class Store:
     def __init__(self, place: Place, *, to_write: bool = True) -> None:
         self.place = place
         self._stored_texts: set[str] = set()
-        self._put_once: set[tuple[str, str, int]] = set()
-        self._once_lock = threading.Lock()
         try:
-            self._database: StoreDatabase = _open(place, to_write=to_write)
+            self._database = _open(place, to_write=to_write)
             with self._database.reading() as connection:
                 self._stored_texts |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
         except (DatabaseError, SqliteError) as error:
@@ -153,31 +110,16 @@ class Store:
         """Add one event and commit it. Raises BadRun if it exists."""
         self.put_all([(scope, kind, n, body)])
 
-    def put_once(self, scope: str, kind: EventKind, n: int, body: Callable[[], Body]) -> None:
-        """Add an event unless some process has added it; ``body`` is called only if it is added."""
-        with self._once_lock:
-            if (scope, kind, n) not in self._put_once:
-                if not self._holds(scope, kind, n):
-                    self._add([(scope, kind, n, body())], once=True)
-                self._put_once.add((scope, kind, n))
-
     def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:
         """Add events in one transaction: all of them or none."""
-        if rows:
-            self._add(rows, once=False)
-
-    def _add(self, rows: list[tuple[str, EventKind, int, Body]], *, once: bool) -> None:
+        if not rows:
+            return
         at = time.time()
         texts: dict[str, str] = {}
         packed_rows = [EventRow(scope, kind, n, pack(body, texts), at) for scope, kind, n, body in rows]
         new = {digest: text for digest, text in texts.items() if digest not in self._stored_texts}
-        self._database.add(packed_rows, new, once=once)
+        self._database.add(packed_rows, new)
         self._stored_texts |= new.keys()
-
-    def _holds(self, scope: str, kind: EventKind, n: int) -> bool:
-        query = select(EVENT.c.id).where(EVENT.c.scope == scope, EVENT.c.kind == kind, EVENT.c.n == n)
-        with self._database.reading() as connection:
-            return connection.execute(query).first() is not None
 
     def events(
         self, scope: str | None = None, kind: EventKind | tuple[EventKind, ...] | None = None
@@ -213,10 +155,6 @@ class Store:
         """
         with self._database.reading() as connection:
             yield from _read(connection, AFTER, {"row": number, "of_kind": kind})
-
-    def count(self, scope: str) -> int:
-        """Return the number of events of a scope and those below it."""
-        return sum(1 for _ in self.events(scope))
 
     def hold(self, index: int) -> AbstractContextManager[bool]:
         """Lock an episode against other threads and processes; give False if one has locked it.
@@ -262,14 +200,14 @@ def begin_schema(url: str) -> Schema:
     return place
 
 
-def _open(place: Place, *, to_write: bool) -> StoreDatabase:
+def _open(place: Place, *, to_write: bool) -> "Sqlite | Postgres":
     if isinstance(place, Path):
         return Sqlite(place, to_write=to_write)
-    database: StoreDatabase = _postgres().Postgres(place, to_write=to_write)
+    database: Postgres = _postgres().Postgres(place, to_write=to_write)
     return database
 
 
-def _postgres() -> ModuleType:
+def _postgres() -> Any:
     """Import the module only when it is needed: most machines have no psycopg. Raises MissingRequirement."""
     try:
         from planbook.store import postgres

@@ -1,16 +1,13 @@
 """Output of commands for people: tables and lines, on standard error if JSON takes standard output."""
 
 import errno
-import json
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
-from pydantic import BaseModel
 from rich import live
 from rich.console import Console, Group, RenderableType
 from rich.progress_bar import ProgressBar
@@ -18,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planbook import errors
-from planbook.console import ERRORS, table_of
+from planbook.console import ERRORS, print_json, table_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spent
 from planbook.replay import IN_WORDS, describe
 from planbook.results.summary import Summary
@@ -49,14 +46,6 @@ def show_log(*packages: str) -> None:
         log.setLevel(logging.INFO)
 
 
-def answer(code: int, result: BaseModel | Mapping[str, Any], *, as_json: bool) -> int:
-    """End standard output with one JSON object if ``as_json``; return the exit code unchanged."""
-    if as_json:
-        value = json.loads(result.model_dump_json()) if isinstance(result, BaseModel) else result
-        click.echo(json.dumps(value, separators=(",", ":")))  # ASCII, which every terminal can show
-    return code
-
-
 def code_of(error: BaseException) -> int | None:
     """Print an error of planbook and return its exit code; return None for any other error."""
     if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
@@ -64,7 +53,9 @@ def code_of(error: BaseException) -> int | None:
         return errors.INTERRUPTED
     if isinstance(error, errors.REPORTED):
         ERRORS.print(f"planbook: {error}", style="red", markup=False, soft_wrap=True)
-        return answer(errors.exit_code(error), {"error": str(error)}, as_json="--json" in sys.argv)
+        if "--json" in sys.argv:
+            print_json({"error": str(error)})
+        return errors.exit_code(error)
     if isinstance(error, OSError) and error.errno in NO_SPACE:
         where = f" of {error.filename}" if error.filename else ""
         ERRORS.print(f"planbook: nothing more can be written{where}: {error.strerror}; make room, then run it again")
@@ -78,7 +69,7 @@ def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
         if isinstance(part, str):
             out.print(harmless(part), markup=False, soft_wrap=True)
         else:
-            out.print(table_of(part, long="folded") if isinstance(part, Grid) else part, markup=False)
+            out.print(table_of(part) if isinstance(part, Grid) else part, markup=False)
 
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:

@@ -19,6 +19,7 @@ from planbook.envs import MissingRequirement
 from planbook.errors import ClusterLost
 from planbook.workers.pool import WorkerLost, WorkerPlaces
 from planbook.workers.steering import every
+from planbook.workers.worker import Job, WorkerReport, work
 
 QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
 """Defaults that silence a warning of Ray's and turn off its usage reports."""
@@ -34,30 +35,30 @@ LOCAL_ADDRESSES = ("", "local", "auto")
 """Addresses of a cluster that Ray starts, or finds, on this machine."""
 
 
-class RemoteTask:
-    """An actor that carries out one task in a process of the cluster."""
+class RemoteJob:
+    """An actor that carries out one job in a process of the cluster."""
 
     def begin(self) -> None:
         """Return once the process runs."""
 
-    def carry_out(self, do: Callable[[Any], Any], task: Any) -> Any:
-        """Return the result of the task."""
-        return do(task)
+    def carry_out(self, job: Job) -> WorkerReport:
+        """Return the report of the job."""
+        return work(job)
 
 
 class RayWorker:
     """An actor that occupies one processor of the cluster."""
 
-    def __init__(self, do: Callable[[Any], Any], task: Any, changed: Callable[[], None]) -> None:
+    def __init__(self, job: Job, changed: Callable[[], None]) -> None:
         ray = importlib.import_module("ray")
-        self._actor: Any = ray.remote(RemoteTask).options(num_cpus=1, max_restarts=0).remote()
+        self._actor: Any = ray.remote(RemoteJob).options(num_cpus=1, max_restarts=0).remote()
         self._begun = self._actor.begin.remote()
-        self._result = self._actor.carry_out.remote(do, task)
+        self._result = self._actor.carry_out.remote(job)
         self._result.future().add_done_callback(lambda _: changed())
         self._ray, self.begun = ray, False
 
     def result(self) -> Any:
-        """Return the result of the task, or None while it runs. Raises WorkerLost."""
+        """Return the report, or None while the actor works. Raises WorkerLost."""
         self.begun = self.begun or self._has_begun()
         if not self._ray.wait([self._result], timeout=0)[0]:
             return None

@@ -1,7 +1,7 @@
 """Play a run: start workers, report the endings that they record, and replace lost workers."""
 
 import queue
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -81,8 +81,7 @@ class RunDriver:
         self._steering = hosting.steering or Steering()
         self._open, self._handled = OpenEpisodes(run), count_handled(run.store)
         self._prices, self._row = prices_from(hosting.prices), run.store.last_row
-        self._before, self._seen, self._reported = run.meter.spent, Spent(), Spent()
-        self._names, self._all_reported = {worker_name()}, True
+        self._before, self._seen = run.meter.spent, Spent()
         self._failures, self._stopped = 0, False
 
     def play_here(self, memory: Memory, watch: Watch | None) -> bool:
@@ -92,7 +91,7 @@ class RunDriver:
         finished = play_in_threads(self._run, memory, jobs, unsafe, self._steering, watch, self._report, self._open)
         self._open.refresh(reread=True)
         self._report()
-        if self._was_joined():
+        if {*self._run.store.leases.workers()} - {worker_name()}:  # other processes have joined the run
             self._recount()
         return finished
 
@@ -103,8 +102,8 @@ class RunDriver:
             return True
         with places_opener(self._hosting.executor)(jobs) as places:
             check_reachable(self._run, places)
-            tasks = self._jobs(jobs, min(jobs, places.capacity))
-            pool = WorkerPool(places, work, tasks, self._on_report, self._replace, self._poll, self._stop)
+            shares = self._jobs(jobs, min(jobs, places.capacity))
+            pool = WorkerPool(places, shares, self._on_report, self._replace, self._poll, self._stop)
             try:
                 finished = pool.carry_out() and not self._stopped
                 self._open.refresh(reread=True)
@@ -112,13 +111,13 @@ class RunDriver:
                 return finished
             finally:
                 with suppress(BadRun):  # the error under way already says why the store is lost
-                    self._count_spending()
+                    self._recount()
 
     def _jobs(self, jobs: int, workers: int) -> list[Job]:
         """Divide the number of parallel episodes among the workers."""
         parallel = self._run.config.environment.parallel
         threads = [jobs // workers + (index < jobs % workers) if parallel else 1 for index in range(workers)]
-        return [job_of(self._run, self._hosting, threads=number, handled=self._handled) for number in threads]
+        return [job_of(self._run, self._hosting, number) for number in threads]
 
     def _report(self) -> None:
         for entry, ending in self._open.take_ended():
@@ -138,9 +137,7 @@ class RunDriver:
             self._stop()
 
     def _on_report(self, job: Job, report: WorkerReport) -> Sequence[Job]:
-        """Count a worker's spending. Raises its error unless the run is stopping; a failed sandbox is replaced."""
-        self._names.add(report.worker)
-        self._reported += report.spent
+        """Raise a worker's error unless the run is stopping; a worker whose sandbox failed is replaced."""
         if isinstance(report.error, EpisodeStopped):
             self._stopped = True
         elif isinstance(report.error, WorkerFailed) and self._failures + 1 < PATIENCE:
@@ -152,7 +149,6 @@ class RunDriver:
 
     def _replace(self, job: Job) -> Sequence[Job]:
         """Return the job for another worker; the lost one's episode is open again."""
-        self._all_reported = False
         return () if self._steering.stopped else (replace(job, spent=self._run.meter.spent),)
 
     def _stop(self) -> None:
@@ -162,22 +158,12 @@ class RunDriver:
             if "stop" not in requests(self._run.store)[self._handled :]:
                 request(self._run.store, "stop")
 
-    def _count_spending(self) -> None:
-        """Count what the workers spent: from their reports, or from the store if some were lost or joined the run."""
-        if self._all_reported and not self._was_joined():
-            self._run.meter.recount(self._before + self._reported)
-        else:
-            self._recount()
-
-    def _was_joined(self) -> bool:
-        """Return whether workers of other processes have joined the run."""
-        return not self._names.issuperset(self._run.store.leases.workers())
-
     def _recount(self) -> None:
+        """Count the spending of all processes again, from the store."""
         self._run.meter.recount(spent_so_far(self._run.own_events(), self._prices))
 
 
-def job_of(run: Run, hosting: Hosting, *, threads: int, handled: int = 0) -> Job:
+def job_of(run: Run, hosting: Hosting, threads: int) -> Job:
     """Return the input of a worker in another process."""
     return Job(
         run.folder.resolve(),
@@ -187,20 +173,19 @@ def job_of(run: Run, hosting: Hosting, *, threads: int, handled: int = 0) -> Job
         hosting.unsafe_no_sandbox,
         hosting.prices and hosting.prices.resolve(),
         run.meter.spent,
-        handled,
     )
 
 
 def join_run(run: Run, hosting: Hosting) -> WorkerReport:
     """Play episodes of a run that another process plays, until none is open or that process has ended."""
     spent = spent_so_far(run.own_events(), prices_from(hosting.prices))
-    job = job_of(run, hosting, threads=hosting.jobs if run.config.environment.parallel else 1)
-    return work(replace(job, spent=spent, handled=count_handled(run.store)), lambda: run.is_played)
+    job = job_of(run, hosting, hosting.jobs if run.config.environment.parallel else 1)
+    return work(replace(job, spent=spent), lambda: run.is_played)
 
 
 def places_opener(executor: Executor) -> OpenPlaces:
     """Return the function that opens an executor's places. Raises MissingRequirement."""
-    return PLACES[executor]()
+    return _open_ray() if executor == "ray" else on_this_machine
 
 
 def _open_ray() -> OpenPlaces:
@@ -211,9 +196,6 @@ def _open_ray() -> OpenPlaces:
     except ImportError as error:
         raise missing_extra("cluster", "--executor ray") from error
     return on_the_cluster
-
-
-PLACES: Mapping[Executor, Callable[[], OpenPlaces]] = {"processes": lambda: on_this_machine, "ray": _open_ray}
 
 
 def check_executor(config: Config, hosting: Hosting) -> None:

@@ -1,11 +1,13 @@
 """Play one episode of a run to its end, from its beginning or from its record."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from pydantic import BaseModel
 
 from planbook.config import Config
 from planbook.envs import Environment, EnvironmentBroken, EnvsError, MissingRequirement
+from planbook.errors import BadRun
 from planbook.planner import (
     NO_MODELS,
     Ending,
@@ -136,15 +138,15 @@ def _record_broken(journal: Journal, path: str, cause: str, message: str) -> End
 
 
 def _record_versions(run: Run, environment: Environment) -> None:
-    """Record the versions that an environment knows only after an episode has begun.
+    """Record the versions that an environment knows only after an episode has begun, if they are new.
 
-    They are recorded once for a run, and again if a later invocation finds them changed (by a browser update).
+    A later invocation may find them changed, for example by an update of the browser.
     """
     if run.noted_versions:
         return
     run.noted_versions = True
     now = dict(environment.versions())
-    run.store.put_once("run", "versions", 0, lambda: now)
     recorded = [dict(row.body) for row in run.store.events("run", "versions")]
-    if now != recorded[-1]:
-        run.store.put_once("run", "versions", len(recorded), lambda: now)
+    if recorded[-1:] != [now]:
+        with suppress(BadRun):  # another process has just recorded them
+            run.store.put("run", "versions", len(recorded), now)

@@ -63,7 +63,7 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
             return no_model(role)
         with lock:
             if spec not in models:
-                model = open_model(spec, is_over, run.timeouts, strict=config.strict_recordings)
+                model = open_model(spec, is_over, run.file.timeouts, strict=config.strict_recordings)
                 models[spec] = ForkedModel(before, model) if run.forked else model
             return models[spec]
 

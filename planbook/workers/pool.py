@@ -10,12 +10,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from planbook.errors import INTERRUPTED
 from planbook.planner import EpisodeStopped, JournalFailed
 from planbook.sandbox import WorkerFailed
 from planbook.workers.steering import Steering
+
+if TYPE_CHECKING:
+    from planbook.workers.worker import Job, WorkerReport
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
@@ -95,8 +98,6 @@ def wait_for(threads: Sequence[threading.Thread]) -> None:
 LOST = "A worker process was lost; its episodes continue in another."
 NOT_STARTED = "A worker process ended before it could begin; another is started."
 NEVER_STARTED = "two worker processes ended before they could begin; is there enough memory?"
-Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 
 class WorkerLost(Exception):
@@ -108,10 +109,10 @@ class Remote(Protocol):
 
     @property
     def begun(self) -> bool:
-        """True once it has reached its task."""
+        """True once it has reached its job."""
 
-    def result(self) -> Any:
-        """Return the result of its task, or None while it runs. Raises WorkerLost."""
+    def result(self) -> "WorkerReport | None":
+        """Return its report, or None while it works. Raises WorkerLost."""
 
     def kill(self) -> None:
         """End the process if it still runs."""
@@ -120,13 +121,12 @@ class Remote(Protocol):
 class WorkerPlaces(NamedTuple):
     """Places where workers can run: the number of places, and the function that starts a worker.
 
-    ``start`` takes a function, its task, and a callback that the worker calls when it has a result, if it can.
-    ``machines`` is the number of machines that have places. ``check`` raises ClusterLost once the workers cannot be
-    reached any more.
+    ``start`` takes a job, and a callback that the worker calls when it has a report, if it can. ``machines`` is the
+    number of machines that have places. ``check`` raises ClusterLost once the workers cannot be reached any more.
     """
 
     capacity: int
-    start: Callable[[Callable[[Any], Any], Any, Callable[[], None]], Remote]
+    start: Callable[["Job", Callable[[], None]], Remote]
     machines: int = 1
     check: Callable[[], None] = lambda: None
 
@@ -135,31 +135,30 @@ OpenPlaces = Callable[[int], AbstractContextManager[WorkerPlaces]]
 """Opens places; its argument is the largest useful number of workers."""
 
 
-class WorkerPool(Generic[Task, Result]):
-    """Carries out tasks in workers, which call ``do`` with a task; as many run at once as there are places.
+class WorkerPool:
+    """Carries out jobs in workers; as many run at once as there are places.
 
-    ``on_result`` and ``on_lost`` return the tasks that follow a result and the loss of a worker. ``poll`` is called
-    regularly. ``stop`` asks all workers to end soon; without it they are killed.
+    ``on_report`` and ``on_lost`` return the jobs that follow a report and the loss of a worker. ``poll`` is called
+    regularly. ``stop`` asks all workers to end soon.
     """
 
     def __init__(
         self,
         places: WorkerPlaces,
-        do: Callable[[Task], Result],
-        tasks: Sequence[Task],
-        on_result: Callable[[Task, Result], Sequence[Task]],
-        on_lost: Callable[[Task], Sequence[Task]],
+        jobs: "Sequence[Job]",
+        on_report: "Callable[[Job, WorkerReport], Sequence[Job]]",
+        on_lost: "Callable[[Job], Sequence[Job]]",
         poll: Callable[[], None],
-        stop: Callable[[], None] | None,
+        stop: Callable[[], None],
     ) -> None:
-        self._places, self._do, self._waiting = places, do, [*tasks]
-        self._on_result, self._on_lost, self._poll, self._stop = on_result, on_lost, poll, stop
-        self._working: list[tuple[Remote, Task]] = []
+        self._places, self._waiting = places, [*jobs]
+        self._on_report, self._on_lost, self._poll, self._stop = on_report, on_lost, poll, stop
+        self._working: list[tuple[Remote, Job]] = []
         self._changed = threading.Event()
         self._not_started = 0
 
     def carry_out(self) -> bool:
-        """Carry out all tasks. Returns False after Ctrl-C. Raises WorkerFailed, and the errors of callbacks."""
+        """Carry out all jobs. Returns False after Ctrl-C. Raises WorkerFailed, and the errors of callbacks."""
         finished = False
         try:
             self._work()
@@ -174,30 +173,30 @@ class WorkerPool(Generic[Task, Result]):
     def _work(self) -> None:
         while self._waiting or self._working:
             while self._waiting and len(self._working) < self._places.capacity:
-                task = self._waiting.pop(0)
-                self._working.append((self._places.start(self._do, task, self._changed.set), task))
+                job = self._waiting.pop(0)
+                self._working.append((self._places.start(job, self._changed.set), job))
             self._changed.wait(POLL_SECONDS)
             self._changed.clear()
             self._places.check()
-            for worker, task in [*self._working]:
-                self._collect(worker, task)
+            for worker, job in [*self._working]:
+                self._collect(worker, job)
             self._poll()
 
-    def _collect(self, worker: Remote, task: Task) -> None:
+    def _collect(self, worker: Remote, job: "Job") -> None:
         try:
-            result = worker.result()
+            report = worker.result()
         except WorkerLost:
-            self._remove(worker, task)
+            self._remove(worker, job)
             self._log_loss(worker)
-            self._waiting += self._on_lost(task) if worker.begun else [task]
+            self._waiting += self._on_lost(job) if worker.begun else [job]
             return
-        if result is not None:
+        if report is not None:
             self._not_started = 0
-            self._remove(worker, task)
-            self._waiting += self._on_result(task, result)
+            self._remove(worker, job)
+            self._waiting += self._on_report(job, report)
 
-    def _remove(self, worker: Remote, task: Task) -> None:
-        self._working.remove((worker, task))
+    def _remove(self, worker: Remote, job: "Job") -> None:
+        self._working.remove((worker, job))
         worker.kill()
 
     def _log_loss(self, worker: Remote) -> None:
@@ -210,31 +209,31 @@ class WorkerPool(Generic[Task, Result]):
     def _end(self, finished: bool) -> None:
         """Wait until workers have stopped at their next action; a second Ctrl-C ends this process and the workers."""
         try:
-            if not finished and self._stop is not None:
+            if not finished:
                 self._stop()
                 while self._working:
                     self._places.check()
                     self._changed.wait(POLL_SECONDS)
                     self._changed.clear()
-                    for worker, task in [*self._working]:
-                        self._collect_last(worker, task)
+                    for worker, job in [*self._working]:
+                        self._collect_last(worker, job)
         except KeyboardInterrupt:
             os._exit(INTERRUPTED)
         finally:
             for worker, _ in self._working:
                 worker.kill()
 
-    def _collect_last(self, worker: Remote, task: Task) -> None:
-        """Take a worker's result while stopping; the tasks that would follow are dropped."""
+    def _collect_last(self, worker: Remote, job: "Job") -> None:
+        """Take a worker's report while stopping; the jobs that would follow are dropped."""
         try:
-            result = worker.result()
+            report = worker.result()
         except WorkerLost:
-            self._on_lost(task)
+            self._on_lost(job)
         else:
-            if result is None:
+            if report is None:
                 return
-            self._on_result(task, result)
-        self._remove(worker, task)
+            self._on_report(job, report)
+        self._remove(worker, job)
 
 
 BOOT = """
@@ -254,20 +253,20 @@ BEGUN = b"begun\n"
 class ProcessWorker:
     """A worker in a new process; it shares only the store with the driver."""
 
-    def __init__(self, do: Callable[[Any], Any], task: Any, changed: Callable[[], None]) -> None:
+    def __init__(self, job: "Job", changed: Callable[[], None]) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-c", BOOT],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the driver alone
         )
-        self._input, self._changed = f"{json.dumps(sys.path)}\n".encode() + pickle.dumps((do, task)), changed
+        self._input, self._changed = f"{json.dumps(sys.path)}\n".encode() + pickle.dumps(job), changed
         self.begun, self._result = False, b""
         self._thread = threading.Thread(target=self._exchange, daemon=True)
         self._thread.start()
 
     def _exchange(self) -> None:
-        """Send the task, and read the result, until the process ends."""
+        """Send the job, and read the report, until the process ends."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with suppress(OSError):
@@ -278,7 +277,7 @@ class ProcessWorker:
         self._changed()
 
     def result(self) -> Any:
-        """Return the result of the task, or None while it runs. Raises WorkerLost."""
+        """Return the report, or None while the process works. Raises WorkerLost."""
         if self._thread.is_alive():
             return None
         try:
@@ -295,19 +294,21 @@ class ProcessWorker:
 
 
 def serve() -> NoReturn:
-    """Carry out the task in the worker process, which ends when the driver closes its standard input or dies.
+    """Carry out the job in the worker process, which ends when the driver closes its standard input or dies.
 
     Processes that the worker started end with it. The kernel's parent-death signal is not an alternative: it is sent
     when the thread that started the worker ends.
     """
-    do, task = pickle.load(sys.stdin.buffer)
+    from planbook.workers.worker import work  # it imports this module
+
+    job = pickle.load(sys.stdin.buffer)
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # anything printed from now on goes to standard error
     threading.Thread(target=_exit_with_driver, daemon=True).start()
     with suppress(BrokenPipeError):  # the driver has ended
         results.write(BEGUN)
         results.flush()
-        results.write(pickle.dumps(do(task)))
+        results.write(pickle.dumps(work(job)))
         results.flush()
     os._exit(0)
 

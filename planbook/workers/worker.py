@@ -15,15 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from planbook.knowledge import memory_of
-from planbook.planner import (
-    Ending,
-    EpisodeStopped,
-    Memory,
-    Meter,
-    Roles,
-    Spent,
-    no_model,
-)
+from planbook.planner import Ending, EpisodeStopped, Memory, Meter, Roles, Spent, no_model
 from planbook.runs import DIVERGED, Entry, Run, RunFile, index_of, set_aside
 from planbook.sandbox import Sandbox
 from planbook.spending import prices_from
@@ -31,7 +23,7 @@ from planbook.store import Losses, Place, Store, Watch
 from planbook.workers.episode import EpisodeWorker, give_up, play_episode
 from planbook.workers.models import roles_of
 from planbook.workers.pool import in_threads
-from planbook.workers.steering import Control, Steering
+from planbook.workers.steering import Control, Steering, count_handled
 
 IDLE_SECONDS = 0.1
 """Seconds between two attempts to lease an episode while others lease all open ones."""
@@ -155,7 +147,7 @@ class EpisodeQueue:
         if entry not in self.open:
             return None
         store = self._run.store
-        losses = store.leases.losses(entry.index, lambda: store.count(entry.path))
+        losses = store.leases.losses(entry.index, lambda: sum(1 for _ in store.events(entry.path)))
         if losses.lost:
             store.ledger.release_below(entry.path)
         if losses.lost < PATIENCE:
@@ -187,8 +179,6 @@ class Job:
     unsafe_no_sandbox: bool = False
     prices: Path | None = None
     spent: Spent = field(default_factory=Spent)
-    handled: int = 0
-    """Number of requests in the store that earlier invocations have handled."""
 
 
 class WorkerReport(NamedTuple):
@@ -216,7 +206,7 @@ def work(job: Job, is_needed: Callable[[], bool] = lambda: True) -> WorkerReport
 
 def _play_job(run: Run, job: Job, is_needed: Callable[[], bool]) -> WorkerReport:
     steering = Steering()
-    control = Control(run, steering, job.handled, leads=False, is_needed=is_needed)
+    control = Control(run, steering, count_handled(run.store), leads=False, is_needed=is_needed)
     try:
         with control.listens():
             finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, steering)

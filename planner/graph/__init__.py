@@ -64,27 +64,5 @@ graph file or as `module.name` of a shipped one; see `planbook.planner.graph.hoo
 From code (`planbook.planner`): `Graph` of `GraphNode`, a `GraphDatabase`, and `run_pass`.
 """
 
-from typing import TYPE_CHECKING
-
-from planbook import lazily
-
-if TYPE_CHECKING:
-    from planbook.planner.errors import GraphError
-    from planbook.planner.graph.database import GraphDatabase
-    from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
-    from planbook.planner.graph.node import GraphNode
-else:
-    __getattr__ = lazily(__name__)
-
 GRAPH_SYNTAX = __doc__
 """The description of graph files above, for ``planbook graph format``."""
-
-__all__ = [
-    "GRAPH_SYNTAX",
-    "AfterQueryError",
-    "Composing",
-    "Finishing",
-    "GraphDatabase",
-    "GraphError",
-    "GraphNode",
-]

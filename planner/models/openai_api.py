@@ -22,6 +22,7 @@ from planbook.planner.models.openai_replies import (
     Failure,
     ReplyListener,
     ReplyParts,
+    chunk_of,
     chunks_of,
     describe,
     final_error,
@@ -30,7 +31,6 @@ from planbook.planner.models.openai_replies import (
     is_too_long,
     max_requests,
     read_stream,
-    read_whole,
     retry_after,
 )
 from planbook.planner.models.tokens import estimated_usage
@@ -159,25 +159,28 @@ class OpenAIModel:
     def _request(self, messages: Sequence[Message], parameters: dict[str, Any], listener: ReplyListener) -> ReplyParts:
         sent = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
         body = {"model": self._model, "messages": sent, **parameters}
-        if not parameters.get("stream"):
-            with closing(from_thread(lambda: [self._whole(body)], self._stopped, self._log_silence)) as answers:
-                return read_whole(next(answers), listener)
-        stream = {**body, **self._extra_body}
-        with closing(from_thread(lambda: self._stream(stream), self._stopped, self._log_silence)) as chunks:
+        ask = self._stream if parameters.get("stream") else self._whole
+        with closing(from_thread(lambda: ask(body), self._stopped, self._log_silence)) as chunks:
             return read_stream(chunks, listener)
 
-    def _whole(self, body: dict[str, Any]) -> object:
+    def _whole(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """Yield a reply that comes in one piece."""
         create: Any = self._client.chat.completions.create
         try:
-            return create(**body, extra_body=self._extra_body or None)
+            completion = create(**body, extra_body=self._extra_body or None)
         except ValueError as error:
             raise BrokenStream(f"the server's answer is not JSON: {error}") from error
+        yield chunk_of(completion)
 
     def _stream(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield the pieces of a reply as plain JSON, since the SDK's objects take half a millisecond each to make."""
         return chunks_of(
             self._client.post(
-                "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=openai.Stream[object]
+                "/chat/completions",
+                cast_to=object,
+                body={**body, **self._extra_body},
+                stream=True,
+                stream_cls=openai.Stream[object],
             )
         )
 

@@ -112,7 +112,8 @@ def final_error(error: Failure, title: str, requests: int, key: str) -> ModelErr
         )
     if is_retryable(error):
         times = "one request" if requests == 1 else f"{requests} requests"
-        return ModelUnavailable(f"{title} {_symptom(error)} after {times}: {failure}. {_advice(error)}")
+        symptom, advice = _symptom(error)
+        return ModelUnavailable(f"{title} {symptom} after {times}: {failure}. {advice}")
     if isinstance(error, OtherApi):
         return ModelRefused(
             f"{title} does not speak OpenAI's API: {failure}. "
@@ -122,25 +123,17 @@ def final_error(error: Failure, title: str, requests: int, key: str) -> ModelErr
     return ModelRefused(f"{title} refuses the request: {failure}. What to do: {advice}")
 
 
-def _symptom(error: Failure) -> str:
+def _symptom(error: Failure) -> tuple[str, str]:
+    """Return a failure that may pass before the run is resumed, in words, and advice."""
     if is_rate_limited(error):
-        return "still limits the rate of requests"
+        return "still limits the rate of requests", "Ask for less at once (a smaller --jobs), or wait"
     if _is_silence(error):
-        return "sent nothing for too long"
+        advice = "Check that the server is not stuck, or wait longer (--timeout idle=SECONDS)"
+        return "sent nothing for too long", advice
     if _is_unreachable(error):
-        return "cannot be reached"
-    return "failed" if isinstance(error, openai.APIStatusError) else "gave no whole reply"
-
-
-def _advice(error: Failure) -> str:
-    """Return advice for a failure that may pass before the run is resumed."""
-    if is_rate_limited(error):
-        return "Ask for less at once (a smaller --jobs), or wait"
-    if _is_silence(error):
-        return "Check that the server is not stuck, or wait longer (--timeout idle=SECONDS)"
-    if _is_unreachable(error):
-        return "Check that the server runs and that OPENAI_BASE_URL names its host and port"
-    return "Look at the server's log"
+        return "cannot be reached", "Check that the server runs and that OPENAI_BASE_URL names its host and port"
+    symptom = "failed" if isinstance(error, openai.APIStatusError) else "gave no whole reply"
+    return symptom, "Look at the server's log"
 
 
 def _is_unreachable(error: Failure) -> bool:
@@ -239,21 +232,13 @@ def read_stream(chunks: Iterable[Mapping[str, Any]], listener: ReplyListener) ->
     return _join_halves(received)
 
 
-def read_whole(completion: object, listener: ReplyListener) -> ReplyParts:
-    """Return a reply that came in one piece. Raises BrokenStream if it is not a reply."""
+def chunk_of(completion: object) -> Mapping[str, Any]:
+    """Return a reply that came in one piece as a chunk of a stream. Raises BrokenStream if it is not a reply."""
     if not isinstance(completion, ChatCompletion) or not completion.choices:
         raise BrokenStream("the server answered with something other than a chat completion")
-    choice = completion.choices[0]
-    received = ReplyParts(
-        text=choice.message.content or "",
-        refusal=choice.message.refusal or "",
-        reasoning=_reasoning(choice.message.model_dump()),
-        reason=choice.finish_reason,
-        usage=_usage(completion.usage.model_dump() if completion.usage else None),
-        model=completion.model or "",
-    )
-    listener.pass_on(received.text)
-    return _join_halves(received)
+    answer = completion.model_dump()
+    first = answer["choices"][0]
+    return {**answer, "choices": [{**first, "delta": first["message"]}]}
 
 
 def chunks_of(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:

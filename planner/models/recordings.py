@@ -229,22 +229,15 @@ class RecordedModel:
     replies are recorded, so ``on_text`` gets nothing of a new reply before its end.
     """
 
-    def __init__(
-        self, path: str | Path, inner: Model | None = None, made_with: str = "", *, strict: bool = False
-    ) -> None:
+    def __init__(self, path: str | Path, inner: Model | None = None, *, strict: bool = False) -> None:
         self.path, self._inner, self.strict = Path(path), inner, strict
         self.name = f"recorded:{path}" + (f"+{inner.name}" if inner else "")
         self._header, entries = (Header(), []) if inner and not self.path.exists() else read_recording(self.path)
         if inner and self._header == Header():
-            self._header = Header(made_with=made_with or inner.name)
+            self._header = Header(made_with=inner.name)
         self._entries = RecordedReplies(entries)
         self._lock = threading.Lock()
         self._asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
-
-    @property
-    def made_with(self) -> str:
-        """The origin of the answers, in free text."""
-        return self._header.made_with
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Return the recorded reply, or ask the inner model. Raises NotRecorded, and the inner model's errors."""

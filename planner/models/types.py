@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from pydantic import Field
 
@@ -120,45 +120,41 @@ class PromptData(Record):
     data: str
 
 
-_label: ContextVar[str] = ContextVar("label", default="")
-_place: ContextVar[str] = ContextVar("place", default="")
-_prompt_data: ContextVar[PromptData | None] = ContextVar("prompt_data", default=None)
+class Asked(NamedTuple):
+    """The question that a thread is asking: role and template, its place in the journal, and the data of its prompt."""
+
+    label: str = ""
+    place: str = ""
+    data: PromptData | None = None
+
+
+_NO_QUESTION = Asked()
+_asked: ContextVar[Asked] = ContextVar("asked", default=_NO_QUESTION)
 
 
 @contextmanager
-def question_label(name: str) -> Iterator[None]:
-    """Name the question asked inside, for example by the template of its prompt. Recordings and exchanges use it."""
-    token = _label.set(name)
+def asking(label: str = "", place: str = "", data: PromptData | None = None) -> Iterator[None]:
+    """Describe the question asked inside, for recordings, exchanges and budgets."""
+    token = _asked.set(Asked(label, place, data))
     try:
         yield
     finally:
-        _label.reset(token)
+        _asked.reset(token)
 
 
 def label() -> str:
     """Return the name of the question that this thread is asking."""
-    return _label.get()
-
-
-@contextmanager
-def question_place(journal_place: str, prompt_data: PromptData) -> Iterator[None]:
-    """Set the journal place and the prompt data of the question asked inside."""
-    tokens = _place.set(journal_place), _prompt_data.set(prompt_data)
-    try:
-        yield
-    finally:
-        _place.reset(tokens[0])
-        _prompt_data.reset(tokens[1])
+    return _asked.get().label
 
 
 def journal_place() -> str:
     """Return the place in the journal of the question that this thread is asking: its scope, and its number there."""
-    return _place.get()
+    return _asked.get().place
 
 
 def prompt_data() -> PromptData | None:
     """Return the data of the prompt that this thread is asking; None outside of an episode."""
-    return _prompt_data.get()
+    return _asked.get().data
 
 
 def data_of_prompt(messages: Sequence[Message]) -> str:

@@ -1,4 +1,4 @@
-"""The planning methods, by name. Each family is a package here and lists its methods in ``METHODS``.
+"""The planning methods, by name. Each family lists its methods in ``METHODS`` of one module.
 
 A family is imported when one of its methods is first looked up. External methods are given as FILE.py:NAME, or
 registered by other packages under the entry point group ``planbook.planners``.
@@ -9,26 +9,17 @@ from contextlib import suppress
 from importlib import import_module
 
 from planbook.planner.errors import UnknownStrategy
-from planbook.planner.strategies.base import (
-    Figures,
-    Grid,
-    Method,
-    Options,
-    Played,
-    Strategy,
-    load_from_file,
-    load_registered,
-    registered_methods,
-)
+from planbook.planner.strategies.base import Figures, Method, load_from_file, load_registered, registered_methods
 from planbook.sandbox import did_you_mean
 
 _FAMILIES = {
-    "adapt": "adapt plan-and-execute react reflexion try-again",
-    "advocate": "devils-advocate lats plan-act",
+    "adapt.controller": "adapt plan-and-execute react reflexion try-again",
+    "advocate.search": "devils-advocate lats plan-act",
     "agentkit": "agentkit random",
     "automanual": "automanual",
     "code": "code naive procedures",
-    "deps": "chain-of-thought code-as-policies dep deps inner-monologue progprompt zero-shot zero-shot-replan",
+    "deps.replanning": "chain-of-thought code-as-policies dep deps inner-monologue progprompt zero-shot "
+    "zero-shot-replan",
 }
 _MODULES = {name: family for family, names in _FAMILIES.items() for name in names.split()}
 
@@ -91,19 +82,3 @@ def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
 def is_method_file(name: str) -> bool:
     """Return True if the name of a method begins with its file."""
     return name.partition(":")[0].endswith(".py")
-
-
-__all__ = [
-    "METHODS",
-    "Figures",
-    "Grid",
-    "Method",
-    "Options",
-    "Played",
-    "Strategy",
-    "bulky_fields",
-    "figures_of",
-    "is_method_file",
-    "method",
-    "registered_methods",
-]

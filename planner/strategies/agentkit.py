@@ -16,13 +16,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin
 
-from pydantic import BaseModel, Field, JsonValue, field_validator, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from planbook.envs import Action, ActionSpec, Environment
 from planbook.planner.agent import action_docs_of, call_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import BadGraphFile, UnusableReply
-from planbook.planner.graph import GraphDatabase
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_of, graph_path, graph_text, read_graph
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import ROLE, GraphFile
@@ -55,22 +55,18 @@ class AgentKitOptions(Options):
     )
     side_by_side: int = Field(default=1, ge=1, description="Number of nodes that are asked at the same time.")
 
-    @field_validator("graph")
-    @classmethod
-    def _absolute_path(cls, graph: str | None) -> str | None:
-        """Return the path of a file as an absolute one, since a run may be resumed from another folder."""
-        return str(Path(graph).resolve()) if graph and Path(graph).is_file() else graph
-
     @model_validator(mode="before")
     @classmethod
     def _with_text(cls, options: object) -> object:
-        """Add the text of a file. The text of a shipped graph follows from the version of planbook."""
-        if not isinstance(options, Mapping) or options.get("text") is not None:
+        """Add the text of a file, and make its path absolute, since a run may be resumed from another folder.
+
+        The text of a shipped graph follows from the version of planbook.
+        """
+        name = options.get("graph") if isinstance(options, Mapping) else None
+        if not (isinstance(options, Mapping) and isinstance(name, str) and Path(name).is_file()):
             return options
-        name = options.get("graph")
-        if not (isinstance(name, str) and Path(name).is_file()):
-            return options
-        return {**options, "text": graph_text(Path(name))}
+        text = options.get("text")
+        return {**options, "graph": str(Path(name).resolve()), "text": graph_text(Path(name)) if text is None else text}
 
     def in_force(self, environment: str) -> dict[str, JsonValue]:
         """Return all options with the graph's name and steps, without its text."""
@@ -93,9 +89,12 @@ class AgentKitOptions(Options):
         return self.graph or (environment if (SHIPPED_GRAPHS / f"{environment}.yaml").is_file() else GENERAL)
 
     def graph_file(self, environment: str) -> GraphFile:
-        """Return the graph for this environment. Raises BadGraphFile."""
+        """Return the graph for this environment. Raises BadGraphFile, also if no node writes plan code."""
         name = self.graph_name(environment)
-        return graph_named(name) if self.text is None else _require_code(graph_of(self.text, Path(name)), name)
+        file = read_graph(graph_path(name)) if self.text is None else graph_of(self.text, Path(name))
+        if file.code is None:
+            raise BadGraphFile(f"{name}: no node writes plan code; say which one does with `code: NODE`")
+        return file
 
     def manual(self, environment: str) -> JsonValue:
         """Return the manual of the environment's own graph, which all graphs share; None without one."""
@@ -103,37 +102,24 @@ class AgentKitOptions(Options):
         return read_graph(own).initial.get("manual") if own.is_file() else None
 
 
-def graph_named(name: str) -> GraphFile:
-    """Return a graph that writes plan code, by the name of a shipped graph or a file. Raises BadGraphFile."""
-    return _require_code(read_graph(graph_path(name)), name)
-
-
-def _require_code(file: GraphFile, name: str) -> GraphFile:
-    """Return the graph. Raises BadGraphFile if no node writes plan code."""
-    if file.code is None:
-        raise BadGraphFile(f"{name}: no node writes plan code; say which one does with `code: NODE`")
-    return file
-
-
-def roles_of(options: BaseModel, environment: str) -> Collection[str]:
+def roles_of(options: AgentKitOptions, environment: str) -> Collection[str]:
     """Return the roles that the nodes of the graph ask. Raises BadGraphFile."""
-    return AgentKitOptions.model_validate(options).graph_file(environment).roles
+    return options.graph_file(environment).roles
 
 
-def agentkit(episode: Episode, options: BaseModel) -> None:
+def agentkit(episode: Episode, options: AgentKitOptions) -> None:
     """Run one pass of the graph after another. Run the plan code of each pass before the next."""
-    chosen = AgentKitOptions.model_validate(options)
-    file = chosen.graph_file(episode.environment.name)
+    file = options.graph_file(episode.environment.name)
     graph, database = Graph(*file.nodes.values()), file.new_database()
-    steps, idle = chosen.steps or file.steps or max(1, episode.settings.actions), 0
-    manual = chosen.manual(episode.environment.name)
+    steps, idle = options.steps or file.steps or max(1, episode.settings.actions), 0
+    manual = options.manual(episode.environment.name)
     for number in range(steps):
         database.set("step", {"number": number, "nth": number + 1, "most": steps})
         _store_situation(episode, database, manual)
         with episode.frame("step", helpers=episode.recall().helpers, task=model_task(episode)) as frame:
             try:
                 result = run_pass(
-                    graph, database, frame.scope, number=number, hooks=file.hooks, side_by_side=chosen.side_by_side
+                    graph, database, frame.scope, number=number, hooks=file.hooks, side_by_side=options.side_by_side
                 )
             except UnusableReply as unusable:
                 raise episode.no_plan(ROLE, str(unusable)) from unusable
@@ -224,9 +210,9 @@ class RandomOptions(Options):
     )
 
 
-def random_choice(episode: Episode, options: BaseModel) -> None:
+def random_choice(episode: Episode, options: RandomOptions) -> None:
     """Take random actions, drawn with the seed of the run and the task."""
-    steps = RandomOptions.model_validate(options).steps or CELLS_PER_ACTION * episode.settings.actions
+    steps = options.steps or CELLS_PER_ACTION * episode.settings.actions
     dice = random.Random(f"{episode.settings.seed}/{episode.task.id}")
     with episode.frame("plan"):
         for _ in range(steps):
@@ -272,7 +258,7 @@ def _values(parameter: inspect.Parameter) -> Sequence[Any]:
     return () if parameter.default is inspect.Parameter.empty else (parameter.default,)
 
 
-def _asks_default_role(options: BaseModel, environment: Environment) -> bool:
+def _asks_default_role(options: AgentKitOptions, environment: Environment) -> bool:
     """Return True if a node of the graph names no role."""
     return ROLE in roles_of(options, environment.name)
 

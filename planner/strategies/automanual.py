@@ -1,19 +1,29 @@
-"""AutoManual's planner (section 3.2): free-form code, one cell after another, with the known rules in its prompt."""
+"""AutoManual's planner (section 3.2): free-form code, one cell after another, with the known rules in its prompt.
 
+After an episode, ``conclude`` asks for the whole plan, or for the mistakes.
+"""
+
+import ast
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic import BaseModel, Field
 
-from planbook.planner.agent import action_docs_of, function_heads
+from planbook.envs import Environment
+from planbook.planner.agent import action_docs, action_docs_of, function_heads
 from planbook.planner.episode import Episode
-from planbook.planner.matching import match_goal
+from planbook.planner.errors import UnusableReply
 from planbook.planner.memory import Match, Recall
 from planbook.planner.models.types import Message
-from planbook.planner.prompts import PROMPTS
-from planbook.planner.roles import PLANNER_ROLE
+from planbook.planner.prompts import PROMPTS, Prompt
+from planbook.planner.roles import PLANNER_ROLE, as_text
+from planbook.planner.scope import Scope
 from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, model_task
-from planbook.planner.strategies.code import procedures
-from planbook.sandbox import definitions
+from planbook.planner.strategies.code import match_goal, procedures
+from planbook.planner.thought import as_plan
+from planbook.planner.trajectory import Trajectory, tell_trajectory
+from planbook.planner.types import Outcome, Record
+from planbook.sandbox import bound_names, carry, carryable, defined_names, parse_source
 
 REPLANS, REPLANS_WITH_PAUSES = 3, 6
 """Number of further replies (appendix D): on ALFWorld, and on MiniWoB++, where plans pause to look."""
@@ -40,14 +50,13 @@ class AutoManualOptions(Options):
     )
 
 
-def automanual(episode: Episode, options: BaseModel) -> None:
+def automanual(episode: Episode, options: AutoManualOptions) -> None:
     """Plan, run, learn from the feedback and plan again, until the episode is over or the replies are used up."""
-    chosen = AutoManualOptions.model_validate(options)
     recall, episode.whole_plans = episode.recall(), not episode.environment.pauses
     tried = ""
-    if chosen.procedures_first:
+    if options.procedures_first:
         recall = match_goal(episode, recall, PLANNER_ROLE)
-        if procedures(episode, chosen, recall):
+        if procedures(episode, options, recall):
             return
         tried = _procedure_result(episode, recall)
     with episode.frame("plan", helpers=recall.helpers, task=model_task(episode)):
@@ -55,11 +64,11 @@ def automanual(episode: Episode, options: BaseModel) -> None:
             episode,
             PLANNER_ROLE,
             PROMPTS["automanual/task"],
-            PROMPTS["automanual/feedback" if chosen.segments else "automanual/feedback_code"],
-            countdown(_replans(episode, chosen)),
-            history=[_system(episode, recall, chosen)],
+            PROMPTS["automanual/feedback" if options.segments else "automanual/feedback_code"],
+            countdown(_replans(episode, options)),
+            history=[_system(episode, recall, options)],
             knowledge=recall.text,
-            defined=[definition.name for definition in definitions(recall.helpers)],
+            defined=defined_names(recall.helpers),
             observation=episode.observation.text,
             goal=episode.task.goal,
             tried=tried,
@@ -99,6 +108,62 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
     if options.replans is not None:
         return options.replans
     return REPLANS_WITH_PAUSES if episode.environment.pauses else REPLANS
+
+
+# The planner's conclusion after an episode: the whole plan, or the mistakes.
+
+
+class Conclusion(Record):
+    """A conclusion. ``code`` is the whole plan of a success; ``text`` names mistakes, or the cause of a failure."""
+
+    text: str
+    code: str = ""
+
+
+def conclude(
+    scope: Scope, trajectory: Trajectory, environment: type[Environment], options: BaseModel, *, always: bool = False
+) -> Conclusion:
+    """Ask for the conclusion; it is empty if no reply is usable. Raises ModelError, BudgetEnded.
+
+    A success with a single plan needs no question, since that plan is the whole code; ``always`` asks anyway.
+    """
+    cells = [cell for played in trajectory.rounds for cell in played.cells]
+    if not always and trajectory.ending.outcome is Outcome.DIRECT_SUCCESS and len(cells) == 1:
+        return Conclusion(text="", code=standalone(cells[0].code, trajectory.helpers))
+    history = [about_the_environment(environment, options)]
+    variables: dict[str, Any] = {"trajectory": tell_trajectory(trajectory)}
+    try:
+        if trajectory.ending.outcome.solved:
+            plan = scope.ask(PLANNER_ROLE, _prompt(trajectory), read=as_plan, history=history, **variables).value
+            return Conclusion(text=plan.thought.text, code=standalone(plan.code, trajectory.helpers))
+        variables["knowledge"] = trajectory.knowledge
+        return scope.ask(PLANNER_ROLE, _prompt(trajectory), read=_as_reflection, history=history, **variables).value
+    except UnusableReply:
+        return Conclusion(text="")
+
+
+def standalone(code: str, helpers: str) -> str:
+    """Return the code preceded by the helpers that it uses and does not define itself."""
+    used = {node.id for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name)} - bound_names(code)
+    names = used & carryable(helpers)
+    return f"{carry(helpers, names)}\n\n{code}" if names else code
+
+
+def about_the_environment(environment: type[Environment], options: BaseModel) -> Message:
+    """Return the system message of questions about episodes: the environment and its action docs."""
+    return PROMPTS["automanual/concluding"].system(
+        about=environment.about, action_docs=action_docs(environment, options)
+    )
+
+
+def _prompt(trajectory: Trajectory) -> Prompt:
+    outcome = trajectory.ending.outcome
+    kinds = {Outcome.DIRECT_SUCCESS: "direct", Outcome.INDIRECT_SUCCESS: "indirect"}
+    return PROMPTS[f"automanual/conclusion_{kinds.get(outcome, 'failure')}"]
+
+
+def _as_reflection(text: str) -> Conclusion:
+    return Conclusion(text=as_text(text))
 
 
 METHODS: Mapping[str, Method] = {

@@ -1,4 +1,4 @@
-"""The base of planning methods: ``Method``, its options, its figures, and helpers that several methods share.
+"""The base of planning methods: ``Method``, its options and figures, ``play``, and helpers that several methods share.
 
 External methods are loaded from a name in a Python file, or are registered by other packages.
 """
@@ -11,13 +11,17 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from statistics import mean
+from traceback import walk_tb
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from planbook.envs import CannotLoad, Environment, load_module
+from planbook.envs import CannotLoad, Environment, MissingRequirement, load_module
 from planbook.planner.episode import Episode
 from planbook.planner.errors import (
+    EpisodeBroken,
+    EpisodeOver,
+    ModelError,
     NoPlan,
     RoundOver,
     UnknownStrategy,
@@ -29,6 +33,7 @@ from planbook.planner.roles import FIRST_SAMPLE, Sample, as_text
 from planbook.planner.scope import Scope
 from planbook.planner.spans import AnyPayload, Payload, RecordedSpan
 from planbook.planner.types import Ending
+from planbook.sandbox import SandboxClosed, WorkerFailed
 
 
 class Played(NamedTuple):
@@ -90,11 +95,43 @@ class Strategy(Protocol):
         """Play until the task is given up. ``options`` is of the method's own class."""
 
 
-def _no_roles(options: BaseModel, environment: str) -> Collection[str]:
+def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
+    """Let a method play an episode. The ending is in the journal when this returns.
+
+    A failure of the environment or the engine is an ending, too (BROKEN). Errors that leave the episode without an
+    ending are raised: EpisodeStopped, BudgetEnded, JournalMismatch, JournalFailed, and those of a missing or failed
+    resource (MissingRequirement, SandboxClosed, WorkerFailed, ModelError).
+    """
+    try:
+        with suppress(EpisodeOver):
+            episode.begin()
+            strategy(episode, options)
+        ending = episode.ending()
+    except (MissingRequirement, SandboxClosed, WorkerFailed, ModelError):
+        raise
+    except EpisodeBroken as broken:
+        ending = episode.broken(str(broken))
+    except (Exception, SystemExit) as error:
+        place = _place_of(error, strategy)
+        ending = episode.broken(f"the planner raised {type(error).__name__}: {error}{place and f' ({place})'}")
+    finally:
+        episode.close()
+    episode.write_ending(ending)
+    return ending
+
+
+def _place_of(error: BaseException, strategy: Strategy) -> str:
+    """Return the innermost line of the method's own file in the traceback; empty if there is none."""
+    file = getattr(getattr(strategy, "__code__", None), "co_filename", None)
+    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
+    return f"{Path(file).name}:{lines[-1]}" if file and lines else ""
+
+
+def _no_roles(options: Any, environment: str) -> Collection[str]:
     return ()
 
 
-IsAsked = Callable[[BaseModel, Environment], bool]
+IsAsked = Callable[[Any, Environment], bool]
 """Takes the method's options and the environment. Returns True if a role is asked."""
 
 
@@ -137,7 +174,7 @@ class Method:
     demonstrations: tuple[str, ...] = ()
     sometimes: Mapping[str, IsAsked] = field(default_factory=dict)
     stand_ins: tuple[str, ...] = ()
-    named: Callable[[BaseModel, str], Collection[str]] = _no_roles
+    named: Callable[[Any, str], Collection[str]] = _no_roles
     """Returns further roles that the options name, for an environment."""
     spans: tuple[type[Payload], ...] = ()
     """Payloads of the spans that it records."""

@@ -3,7 +3,7 @@
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from planbook.sandbox.caching import cached_up_to
@@ -12,7 +12,7 @@ from planbook.sandbox.reading.scopes import Scopes, scopes_of
 from planbook.sandbox.reading.syntax import parse_only
 from planbook.sandbox.reading.unfenced import whole_statements
 
-_STEP = re.compile(r"#++\s*+\[Step\s*+([\w.-]*+)\s*+\]\s*:?\s*(.*)", re.IGNORECASE)
+_STEP = re.compile(r"#++\s*+\[Step\s*+([\w.-]*+)\s*+\]", re.IGNORECASE)
 _TEXT = re.compile(
     r"""(?P<long>\"{3}|'{3})(?:\\.|(?!(?P=long)).)*+ (?P=long)?
       | (?P<short>["'])(?:\\.|(?!(?P=short))[^\n])*+ (?P=short)?
@@ -27,34 +27,6 @@ MAX_PARTS = 500
 """Maximum number of top-level definitions, imports and constants in one source: each may need all others."""
 ANY_NAME = "*"
 """Stands for names that cannot be listed."""
-
-
-@dataclass(frozen=True, slots=True)
-class StepSection:
-    """The lines under a ``# [Step n] title`` comment, up to the next one; ``line`` to ``last_line``, counted from 1."""
-
-    number: str
-    title: str
-    line: int
-    last_line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A top-level function or class.
-
-    ``imports`` (as statements), ``constants`` and ``definitions`` (as names) are the parts of the same code that it
-    needs, directly or indirectly. ``missing`` has the names that it reads and that neither the code nor Python defines:
-    the session's objects, and variables of the plan's state.
-    """
-
-    name: str
-    source: str
-    line: int
-    imports: tuple[str, ...]
-    constants: tuple[str, ...]
-    definitions: tuple[str, ...]
-    missing: tuple[str, ...]
 
 
 @cached_up_to(_MAX_CACHED)
@@ -86,30 +58,15 @@ class _CodePart:
     needs: frozenset[str]
 
 
-def sections(code: str) -> list[StepSection]:
-    """Return the ``[Step n]`` sections. Only comments begin one, not strings. The code may be broken."""
-    starts = []
-    for line, comment in _comments(code):
-        if match := _STEP.match(comment):
-            starts.append((line, match[1], match[2].strip()))
-    end = len(code.rstrip().split("\n"))
-    ends = [line - 1 for line, _, _ in starts[1:]] + [end]
-    return [StepSection(number, title, line, last) for (line, number, title), last in zip(starts, ends, strict=False)]
+def step_numbers(code: str) -> list[str]:
+    """Return the numbers of the ``# [Step n]`` comments, in order. The code may be broken; strings do not count."""
+    steps = (_STEP.match(match["comment"]) for match in _TEXT.finditer(code) if match["comment"])
+    return [step[1] for step in steps if step]
 
 
-def _comments(code: str) -> Iterator[tuple[int, str]]:
-    """Yield each comment with its line, counted from 1."""
-    line = end = 0
-    for match in _TEXT.finditer(code):
-        if match["comment"]:
-            line, end = line + code.count("\n", end, match.start()), match.start()
-            yield line + 1, match["comment"]
-
-
-def definitions(code: str) -> list[Definition]:
-    """Return every top-level function and class, in order; for broken code, the intact ones."""
-    parts = _parts(code)
-    return [_definition(name, parts) for name, part in parts.items() if part.kind == "definition"]
+def defined_names(code: str) -> list[str]:
+    """Return the names of all top-level functions and classes, in order; for broken code, of the intact ones."""
+    return [name for name, part in _parts(code).items() if part.kind == "definition"]
 
 
 def carryable(code: str) -> frozenset[str]:
@@ -118,7 +75,7 @@ def carryable(code: str) -> frozenset[str]:
 
 
 def carry(code: str, names: Iterable[str]) -> str:
-    """Return code that defines these names and everything they need, except ``missing`` names.
+    """Return code that defines these names and everything in the code that they need.
 
     Raises LookupError for a name that is not ``carryable``.
     """
@@ -126,42 +83,20 @@ def carry(code: str, names: Iterable[str]) -> str:
     if unknown := sorted(wanted - parts.keys()):
         raise LookupError(f"the code defines no {', '.join(unknown)} at its top level")
     chosen = sorted(
-        (parts[name] for name in _closure(wanted, parts)[0]), key=lambda part: (part.kind != "import", part.line)
+        (parts[name] for name in _with_needed(wanted, parts)), key=lambda part: (part.kind != "import", part.line)
     )
     texts = [("\n\n" if part.kind == "definition" else "") + part.source for part in chosen]
     return "\n".join(dict.fromkeys(texts)).strip("\n") + "\n" if texts else ""
 
 
-def _definition(name: str, parts: dict[str, _CodePart]) -> Definition:
-    needed, missing = _closure([name], parts)
-    ordered = sorted(needed - {name}, key=lambda other: parts[other].line)
-    by_kind = {kind: [n for n in ordered if parts[n].kind == kind] for kind in ("import", "constant", "definition")}
-    imports = tuple(dict.fromkeys(parts[n].source for n in by_kind["import"]))
-    part = parts[name]
-    return Definition(
-        name,
-        part.source,
-        part.line,
-        imports,
-        tuple(by_kind["constant"]),
-        tuple(by_kind["definition"]),
-        tuple(sorted(missing)),
-    )
-
-
-def _closure(names: Iterable[str], parts: dict[str, _CodePart]) -> tuple[set[str], set[str]]:
-    """Return the parts that these need, including themselves, and the names that no part defines."""
-    needed, missing, open_names = set[str](), set[str](), list(names)
+def _with_needed(names: Iterable[str], parts: dict[str, _CodePart]) -> set[str]:
+    """Return the names and those of all parts that they need, directly or indirectly."""
+    needed, open_names = set[str](), list(names)
     while open_names:
-        if (name := open_names.pop()) in needed:
-            continue
-        needed.add(name)
-        for other in parts[name].needs:
-            if other in parts:
-                open_names.append(other)
-            else:
-                missing.add(other)
-    return needed, missing
+        if (name := open_names.pop()) not in needed:
+            needed.add(name)
+            open_names += parts[name].needs & parts.keys()
+    return needed
 
 
 def _parts(code: str) -> dict[str, _CodePart]:

@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass, replace
 
 from planbook.sandbox.policy.compiler import code_lines
-from planbook.sandbox.reading.definitions import sections
+from planbook.sandbox.reading.definitions import step_numbers
 from planbook.sandbox.reading.syntax import compile_error, parse, parse_only
 from planbook.sandbox.reading.unfenced import ProseScanner, find_code
 from planbook.sandbox.types import Fault, FaultKind
 
-# FencedBlock blocks, as Markdown defines them and as models write them.
+# Fenced blocks, as Markdown defines them and as models write them.
 
 OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
 """A line that opens a block: its indentation, its fence, and the info string."""
@@ -118,33 +118,22 @@ _ONE_BLOCK = "put the whole plan into one block that begins with ```python and e
 
 
 @dataclass(frozen=True, slots=True)
-class CodeBlock:
-    """A piece of code in a reply. ``line`` is the line of the reply where its code begins, counted from 1.
-
-    ``code_line`` is the line of the plan's code where it begins, None if a later block revises it. ``closed`` is False
-    if the reply never closes the fence: the model was cut off, or stopped at a stop word.
-    """
-
-    code: str
-    line: int
-    code_line: int | None
-    closed: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class ReadReply:
-    """A reply: the prose ``before`` and ``after`` the code, the plan's ``code``, and a ``problem`` with it."""
+    """A reply: the prose ``before`` and ``after`` the code, the plan's ``code``, and a ``problem`` with it.
+
+    ``places`` has, for each block of the plan, the line of the code and that of the reply at which it begins.
+    """
 
     before: str
     code: str
     after: str
-    blocks: tuple[CodeBlock, ...] = ()
+    places: tuple[tuple[int, int], ...] = ()
     problem: Fault | None = None
 
     def reply_line(self, code_line: int) -> int:
         """Return the line of the reply for a line of ``code``; both count from 1."""
-        started = [block for block in self.blocks if block.code_line is not None and block.code_line <= code_line]
-        return started[-1].line + code_line - (started[-1].code_line or 1) if started else code_line
+        begin, in_reply = max((place for place in self.places if place[0] <= code_line), default=(1, 1))
+        return in_reply + code_line - begin
 
 
 def read_reply(text: str) -> ReadReply:
@@ -175,16 +164,16 @@ def _plan_blocks(blocks: list[FencedBlock]) -> list[FencedBlock]:
 
 def _from_fences(lines: list[str], fenced: list[FencedBlock]) -> ReadReply:
     names = [_names(block.code) for block in fenced] if len(fenced) > 1 else [set()]
-    kept = [not any(defined & later for later in names[number + 1 :]) for number, defined in enumerate(names)]
-    blocks: list[CodeBlock] = []
-    code_line = 1
-    for source, keep in zip(fenced, kept, strict=True):
-        blocks.append(CodeBlock(source.code, source.opening + 2, code_line if keep else None, source.closed))
-        code_line += source.code.count("\n") + 1 if keep else 0
-    code = "\n".join(block.code for block in blocks if block.code_line)
+    revised = [any(defined & later for later in names[number + 1 :]) for number, defined in enumerate(names)]
+    kept = [block for block, is_revised in zip(fenced, revised, strict=True) if not is_revised]
+    places, code_line = list[tuple[int, int]](), 1
+    for block in kept:
+        places.append((code_line, block.opening + 2))
+        code_line += block.code.count("\n") + 1
+    code = "\n".join(block.code for block in kept)
     before = "\n".join(lines[: fenced[0].opening])
     after = "\n".join(lines[fenced[-1].closing + 1 :])
-    return ReadReply(before.strip(), code, after.strip(), tuple(blocks), _problem_of(code, closed=fenced[-1].closed))
+    return ReadReply(before.strip(), code, after.strip(), tuple(places), _problem_of(code, closed=fenced[-1].closed))
 
 
 def _from_bare_text(lines: list[str]) -> ReadReply:
@@ -195,7 +184,7 @@ def _from_bare_text(lines: list[str]) -> ReadReply:
     code = "\n".join(lines[span.start : span.stop])
     before, after = "\n".join(lines[: span.start]).strip(), "\n".join(lines[span.stop :]).strip()
     problem = _problem_of(code, closed=True)
-    return ReadReply(before, code, after, (CodeBlock(code, span.start + 1, 1),), problem)
+    return ReadReply(before, code, after, ((1, span.start + 1),), problem)
 
 
 def _problem_of(code: str, *, closed: bool) -> Fault | None:
@@ -217,4 +206,4 @@ def _names(code: str) -> set[str]:
     tree = parse_only(code)
     body = tree.body if isinstance(tree, ast.Module) else []
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
-    return defined | {f"[Step {section.number}]" for section in sections(code) if section.number}
+    return defined | {f"[Step {number}]" for number in step_numbers(code) if number}

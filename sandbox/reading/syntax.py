@@ -62,12 +62,6 @@ def _too_long(code: str) -> str:
     return ""
 
 
-def locate_error(code: str) -> Fault | None:
-    """Return the first error that CPython finds, with line, column and hint; None if the code compiles."""
-    tree = parse(code)
-    return tree if isinstance(tree, Fault) else compile_error(code, tree)
-
-
 def compile_error(code: str, tree: ast.Module) -> Fault | None:
     """Return an error that CPython finds only after parsing, such as a return outside a function."""
     if problem := too_large(tree):

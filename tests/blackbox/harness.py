@@ -140,7 +140,7 @@ def _tables() -> tuple[Mapping[str, str], tuple[Case, ...]]:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
         runs |= table.get("runs", {})
         cases += [Case(**case) for case in table.get("case", ())]
-        cases += [Case(f"{line} ({code})", line, code, err=said) for line, code, *said in table.get("advice", ())]
+        cases += [Case(f"{line} ({code})", line, code, err=err) for line, code, *err in table.get("advice", ())]
     return runs, tuple(cases)
 
 

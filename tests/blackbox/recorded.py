@@ -1,4 +1,4 @@
-"""The shipped recordings: what is played from each, as text that a data file holds.
+"""Shipped recordings: what is played from each, as text that a data file holds.
 
 An episode is what `planbook export` writes of it: each action with a digest of its observation, each cell with how it
 ended and a digest of its feedback, and the ending. Then come the figures of `--json`.
@@ -12,22 +12,12 @@ from typing import Any, NamedTuple
 
 from tests.blackbox.harness import RECORDINGS, SHIPPED, Finished, planbook
 
-PLAYED = sorted(path.stem for path in SHIPPED.glob("*.jsonl"))
-ON_PAGES = (*(name for name in PLAYED if name.endswith("-web")), "miniwob-feedback")
+ON_PAGES = (*sorted(path.stem for path in SHIPPED.glob("*-web.jsonl")), "miniwob-feedback")
 """Played on pages of a browser; another version or other fonts show them otherwise."""
 GAMES = ("alfworld-train",)
 """Played in games that are a download."""
-QUICK = (
-    "adapt-textcraft-stepwise",
-    "alfworld-generated",
-    "agentkit-alfworld",
-    "deps-tabletop",
-    "devils-advocate-alfworld",
-    "plan-act-web",
-    "react-shopping",
-    "spring-crafter",
-)
-"""One of each family; the others are left to the deep tests. `tests/planbook/golden` holds what all of them do."""
+PLAYED = (*GAMES, *ON_PAGES)
+"""The recordings that have no golden file in `tests/planbook/golden`."""
 CHANGING = ("seconds", "run")
 """Figures that depend on the clock and the place."""
 
@@ -79,8 +69,8 @@ def _episode(episode: Any) -> Iterator[str]:
         yield f"  round {_digest(each['observation'])}"
         yield from (line for _, line in sorted(happened))
     ending, verdict = episode["ending"], episode["ending"]["verdict"]
-    said = f"{ending['outcome']} {ending['cause']} solved {verdict['solved']} score {verdict['score']:.4g}"
-    yield f"  {' '.join(said.split())}, {ending['actions']} actions, {ending['error_steps']} errors"
+    line = f"{ending['outcome']} {ending['cause']} solved {verdict['solved']} score {verdict['score']:.4g}"
+    yield f"  {' '.join(line.split())}, {ending['actions']} actions, {ending['error_steps']} errors"
 
 
 def _step(step: Any) -> str:

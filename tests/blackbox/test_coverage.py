@@ -21,9 +21,7 @@ LISTED = {
     "join --unsafe-no-sandbox": "test_processes.py",
     **dict.fromkeys(("mcp", *(f"mcp {option}" for option in SERVED)), "test_processes.py"),
     "skills verify --option": "planbook/export/test_skills.py",
-    "watch": "test_processes.py",
-    "watch --port": "test_processes.py",
-    "watch --no-browser": "test_processes.py",
+    **dict.fromkeys(("watch", "watch --port", "watch --no-browser"), "planbook/watching/test_watch_server.py"),
     **dict.fromkeys(
         ("build --goals", "exec --goals", "replay --goals", "test --goals"),
         "one reader serves all commands that play: `run --goals` is a case",
@@ -33,14 +31,7 @@ LISTED = {
     "exec --store": "the same",
     "replay --store": "the same",
     **dict.fromkeys(
-        (
-            "effect --goals",
-            "effect --option",
-            "effect --paper",
-            "effect --paper-actions",
-            "effect --store",
-            "effect --task",
-        ),
+        (f"effect --{option}" for option in ("goals", "option", "paper", "paper-actions", "store", "task")),
         "it plays what `test` plays: these are cases of `test`",
     ),
     "fork --store": "the same",
@@ -139,9 +130,9 @@ def test_every_command_that_prints_an_object_has_its_keys_listed() -> None:
 
 @pytest.mark.parametrize("command", _commands())
 def test_help_says_what_a_command_does(command: str) -> None:
-    usage, _, told = _help(*command.split()).partition("\n\n")
+    usage, _, text = _help(*command.split()).partition("\n\n")
     assert usage.partition(" [")[0].endswith(f"planbook {command}")
-    assert re.match(r"  [A-Z].*?\.\s", told, re.DOTALL)
+    assert re.match(r"  [A-Z].*?\.\s", text, re.DOTALL)
 
 
 def test_the_version_is_printed() -> None:

@@ -98,7 +98,9 @@ class Reader:
         WebDriverWait(self._driver, 20).until(lambda driver: driver.execute_script(UNFOLD) == 0)
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.deep] * (name in ("scripted", "built"))) for name in FIGURES]
+)
 def test_a_report_shows_figures_and_episodes(
     name: str, shelf: Shelf, browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
@@ -121,8 +123,8 @@ def missing(episode: Any, seen: str) -> list[str]:
     for each in episode["rounds"]:
         for cell in each["cells"]:
             wanted += cell["code"].strip().splitlines()
-            told = cell["feedback"]["text"].strip().splitlines()
-            wanted += [line for line in told[:1] if not re.match(r"\d+\. agent\.", line)]
+            feedback = cell["feedback"]["text"].strip().splitlines()
+            wanted += [line for line in feedback[:1] if not re.match(r"\d+\. agent\.", line)]
         for step in each["steps"]:
             wanted += [f"{step['action']['name']}(", *map(str, step["action"].get("args", ()))]
             wanted += step["observation"]["text"].strip().splitlines()[:1]

@@ -41,7 +41,7 @@ def action_of(command: str) -> Action:
 def winning_actions(kind: str, seed: int) -> list[Action]:
     engine = DirectEngine()
     engine.load(generated.make(kind, seed))
-    plan = find_plan(engine, generated.search_goal(kind, generated.goal_of(kind, seed)))
+    plan = find_plan(engine, generated.search_goal(kind, generated.make(kind, seed).goal))
     assert plan
     return [action_of(command) for command in plan]
 
@@ -83,7 +83,7 @@ def test_a_winning_plan_wins_and_ends_the_episode(environment: Alfworld, kind: s
         environment.act(Action("look"))
 
 
-def test_results_end_with_place_and_hands(environment: Alfworld) -> None:
+def test_results_end_with_the_place_and_what_is_held(environment: Alfworld) -> None:
     environment.reset(task_of("pick_clean_then_place", 4))
     assert environment.attribute_values() == {"location": "middle_of_room", "holding": "nothing"}
     go, *rest = winning_actions("pick_clean_then_place", 4)
@@ -108,7 +108,7 @@ def test_results_end_with_place_and_hands(environment: Alfworld) -> None:
     assert put.text == f"You put {thing} in/on {place}. You are at {place} and holding nothing."
 
 
-def test_what_is_no_id_does_nothing(environment: Alfworld) -> None:
+def test_an_argument_that_is_no_id_is_refused(environment: Alfworld) -> None:
     environment.reset(task_of("look_at_obj", 4))
     for argument in ("desk 1", "DESK_1", "", "desk_1 and more", 7, None, ["desk_1"]):
         observation = environment.act(Action("go_to", (argument,)))  # type: ignore[arg-type]
@@ -157,10 +157,10 @@ def test_a_snapshot_is_gone_back_to_without_walking(environment: Alfworld) -> No
     assert [environment.act(action) for action in actions[1:]] == first
 
 
-def test_both_engines_give_the_same_observations_and_textworld_walks_back() -> None:
+def test_both_engines_give_the_same_observations_and_textworld_restores_by_replay() -> None:
     argv = sys.argv
     reference, direct = Alfworld(AlfworldOptions(engine="textworld")), Alfworld()
-    task, actions = task_of("pick_heat_then_place", 4), winning_actions("pick_heat_then_place", 4)
+    task, actions = task_of("look_at_obj", 4), winning_actions("look_at_obj", 4)
     assert reference.reset(task) == direct.reset(task)
     for action in (*actions[:2], Action("look"), Action("examine", ("mug_99",))):
         assert reference.act(action) == direct.act(action)
@@ -185,7 +185,7 @@ def play(engine: str, kind: str, seed: int) -> list[Observation]:
 
 
 def test_environments_work_side_by_side_in_threads() -> None:
-    jobs = [("direct", kind, seed) for kind in TYPES for seed in (1, 2)]
+    jobs = [("direct", kind, 1) for kind in TYPES]
     jobs[3:3] = [("textworld", "pick_and_place", 1), ("textworld", "look_at_obj", 1)]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda job: play(*job), jobs))
@@ -308,9 +308,9 @@ DEEP = [pytest.param(kind, marks=pytest.mark.deep) for kind in ("pick_heat_then_
 
 
 @pytest.mark.parametrize("kind", ["pick_clean_then_place", *DEEP])
-def test_textworld_admits_the_same(kind: str) -> None:
+def test_textworld_admits_the_actions_that_are_listed(kind: str) -> None:
     dice, ours, theirs = Random(kind), begun(kind, 2), begun(kind, 2, engine="textworld")
-    for _ in range(15):
+    for _ in range(8):
         assert ours.possible_actions() == theirs.possible_actions()
         step = step_of(ours, dice)
         assert ours.act(step) == theirs.act(step)

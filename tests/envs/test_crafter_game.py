@@ -1,11 +1,9 @@
 """Crafter's game is the genuine one, and snapshots of it are exact."""
 
-import subprocess
-import sys
 from itertools import islice
 
 import pytest
-from crafter import constants, worldgen
+from crafter import constants
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,12 +11,11 @@ from planbook.envs import Action
 from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.actions import CrafterAction, all_actions
 from planbook.envs.crafter.environment import ACHIEVEMENTS
-from planbook.envs.crafter.game import Noise
 from planbook.envs.crafter.rules import rules
 from tests.envs.crafter_games import Genuine, begun, look_alike, survive, wild
 
 
-@pytest.mark.parametrize(("seed", "steps"), [(0, 250), (3, 60)])
+@pytest.mark.parametrize(("seed", "steps"), [(0, 160), pytest.param(3, 250, marks=pytest.mark.deep)])
 def test_the_same_actions_lead_to_the_same_game(seed: int, steps: int) -> None:
     """Dusk falls at about step 150."""
     world, genuine, reward = begun(seed), Genuine(seed=seed), 0.0
@@ -42,7 +39,7 @@ def test_darkness_draws_from_the_random_stream_as_pictures_do() -> None:
     world, genuine = begun(1), Genuine(seed=1)
     genuine.reset()
     world.game._step = genuine._step = 140
-    for _ in range(60):
+    for _ in range(25):
         world.game.player.inventory["health"] = genuine._player.inventory["health"] = 9
         world.game.advance("noop")
         genuine.step(0)
@@ -56,12 +53,6 @@ def test_time_is_up_when_the_genuine_game_ends() -> None:
     assert ours == [genuine.step(0)[2] for _ in range(3)] == [False, False, True]
 
 
-def test_noise_is_the_same_number_for_number() -> None:
-    theirs, ours = worldgen.opensimplex.OpenSimplex(17), Noise(17)
-    points = [(x / 15, y / 5, z) for x in range(40) for y in range(40) for z in (0, 3, 8)]
-    assert [theirs.noise3(*point) for point in points] == [ours.noise3(*point) for point in points]
-
-
 def test_actions_and_rules_are_those_of_the_package() -> None:
     assert [deed.code for deed in sorted(all_actions(), key=lambda deed: deed.code)] == sorted(constants.actions)
     assert len(all_actions()) == 17
@@ -69,30 +60,6 @@ def test_actions_and_rules_are_those_of_the_package() -> None:
     assert {name: each["uses"] for name, each in rules().make.items()} == {
         name: each["uses"] for name, each in constants.make.items()
     }
-
-
-PLAY = """
-from itertools import islice
-from tests.envs.crafter_games import begun, wild
-world = begun(4)
-for action in islice(wild(world, 4), 120):
-    print(world.act(action).text)
-print(world.game.land.random.random_sample())
-"""
-
-
-def test_a_seed_plays_the_same_in_any_process() -> None:
-    shown = [
-        subprocess.run(
-            [sys.executable, "-c", PLAY],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("0", "77")
-    ]
-    assert shown[0] == shown[1]
-    assert shown[0].count(b"Beside you") == 120
 
 
 CALLS = st.sampled_from([Action("move", (way,)) for way in ("north", "south", "east", "west")] + [Action("do")] * 3)
@@ -136,20 +103,6 @@ def test_what_follows_is_the_same_after_coming_back(
     other = begun(7)
     other.restore(end)
     look_alike(world.game, other.game)
-
-
-def test_a_snapshot_is_the_same_game_as_walking_there_again() -> None:
-    world, again = begun(9), begun(9)
-    actions = []
-    for action in islice(wild(world, 9), 60):
-        actions.append(action)
-        world.act(action)
-    mark = world.snapshot()
-    walk(world, [Action("noop")] * 30)
-    world.restore(mark)
-    for action in actions:
-        again.act(action)
-    look_alike(world.game, again.game)
 
 
 def test_a_snapshot_can_be_taken_up_by_another_instance_and_shares_nothing() -> None:

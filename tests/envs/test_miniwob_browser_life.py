@@ -97,7 +97,9 @@ def test_a_crashed_tab_breaks_only_its_own_episode() -> None:
     start(crashing, "click-test/1")  # what dies between two episodes breaks neither
     assert act(crashing, "click_xpath", "//button").terminated
     assert chromium.shared() is browser
+    assert {"chromium", "selenium", "miniwob"} <= set(other.versions())
     crashing.close()
+    other.close()
     other.close()
 
 

@@ -226,18 +226,6 @@ def test_a_replayed_history_is_answered_the_same(environment: Miniwob) -> None:
     assert environment.restore(marked) == marked.last
 
 
-def test_two_environments_share_one_browser(environment: Miniwob) -> None:
-    other = Miniwob()
-    start(environment, "click-test/1")
-    start(other, "login-user/1")
-    assert act(environment, "click_xpath", "//button").terminated
-    assert not other.ended
-    assert act(other, "click_xpath", "//input").accepted
-    assert {"chromium", "selenium", "miniwob"} <= set(other.versions())
-    other.close()
-    other.close()
-
-
 def test_a_page_that_is_left_is_over_and_comes_back(environment: Miniwob) -> None:
     start(environment, "click-test/1")
     tab = environment._tab

@@ -183,7 +183,7 @@ def test_the_reference_engine_refuses_what_is_told() -> None:
     (task,) = Alfworld.select(Selection(split="generated", types=("pick_heat_then_place",), limit=1))
     call, _ = _household(task)
     environment = Alfworld(AlfworldOptions(engine="textworld"))
-    plan = "".join(f"{call(Random(number), ())}\n" for number in range(25))
+    plan = "".join(f"{call(Random(number), ())}\n" for number in range(15))
     run = followed(Alfworld, _declared(Alfworld, task), plan)
     assert run.faults
     assert not wrongly_told(plan, run, carried_out(environment, task, plan))

@@ -135,19 +135,14 @@ def test_a_search_without_results_says_so() -> None:
 def test_buying_ends_the_episode() -> None:
     environment = begun()
     do(environment, "search body lotion", f"click {begun_results(begun())[0]}")
-    assert (environment.verdict().score, environment.measures()) == (0.0, {"reward": 0.0})
+    assert (environment.verdict().solved, environment.verdict().score) == (False, 0.0)
+    assert environment.measures() == {"reward": 0.0}
     last = do(environment, "click Buy Now")
     assert last.terminated
     assert "reward" not in last.text
     assert environment.measures() == {"reward": environment.verdict().score}
     with pytest.raises(EpisodeEnded):
         do(environment, f"click {BACK}")
-
-
-def test_nothing_bought_earns_nothing() -> None:
-    environment = begun()
-    do(environment, "search lamp")
-    assert (environment.verdict().solved, environment.verdict().score) == (False, 0.0)
 
 
 def test_a_snapshot_brings_everything_back() -> None:

@@ -98,8 +98,8 @@ def test_what_people_wanted_becomes_goals(written: dict[str, str]) -> None:
     lamp, mug = wishes["B01LAMP001"], wishes["B01MUG0002"]
     assert lamp.sentence.startswith("a black lamp")
     assert (lamp.values, lamp.attributes) == (("black/gold",), ("easy clean",))
-    assert mug.sentence == f"a mug, and price lower than {mug.price_upper:.2f} dollars"
-    assert mug.price_upper in (120.0, 130.0, 140.0)
+    assert mug.sentence == f"a mug, and price lower than {mug.price_below:.2f} dollars"
+    assert mug.price_below in (120.0, 130.0, 140.0)
 
 
 def test_without_goals_every_combination_of_options_is_wanted(written: dict[str, str]) -> None:

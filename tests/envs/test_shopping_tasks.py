@@ -62,7 +62,7 @@ def test_a_selection_takes_the_types_in_turn() -> None:
         (Selection(seeds=(1,)), "not made from seeds"),
     ],
 )
-def test_what_does_not_exist_is_said(selection: Selection, told: str) -> None:
+def test_an_unknown_selection_is_refused(selection: Selection, told: str) -> None:
     with pytest.raises(BadSelection, match=told):
         Shopping.select(selection)
 
@@ -71,19 +71,19 @@ def test_each_goal_can_be_met_and_reads_as_what_it_is_judged_by() -> None:
     for wish in SHOP.wishes:
         product = SHOP.products[wish.product]
         chosen = {name: value for name, values in product.options.items() for value in values if value in wish.values}
-        assert reward(product, chosen, wish, product).total == 1.0
+        assert reward(product, chosen, wish, product) == 1.0
         assert all(each in wish.sentence for each in (*wish.attributes, *wish.values, product.query))
-        assert wish.sentence.endswith(f", and price lower than {wish.price_upper:.2f} dollars")
+        assert wish.sentence.endswith(f", and price lower than {wish.price_below:.2f} dollars")
 
 
-def test_choosing_matters() -> None:
+def test_few_products_of_the_wanted_kind_earn_the_whole_reward() -> None:
     """Of the thirty products of the wanted kind, few are worth the whole reward, even with the right options."""
     met = Counter[bool]()
-    for wish in SHOP.wishes:
+    for wish in SHOP.wishes[::5]:
         kind = [each for each in SHOP.products.values() if each.query == SHOP.products[wish.product].query]
         for product in kind:
             values = {name: value for name, all in product.options.items() for value in all if value in wish.values}
-            met[reward(product, values, wish, SHOP.products[wish.product]).total == 1.0] += 1
+            met[reward(product, values, wish, SHOP.products[wish.product]) == 1.0] += 1
     assert 0.01 < met[True] / met.total() < 0.25
 
 
@@ -103,10 +103,11 @@ def test_a_task_of_another_shop_is_refused() -> None:
 
 def test_it_is_the_same_in_every_process_and_made_fast() -> None:
     code = (
-        "from planbook.envs.shopping.catalogue import own_shop; from planbook.envs.shopping.environment import search\n"
+        "from planbook.envs.shopping.catalogue import own_shop\n"
+        "from planbook.envs.shopping.environment import ShoppingOptions, search\n"
         "import time; t = time.process_time(); shop = own_shop(); spent = time.process_time() - t\n"
         "import hashlib, json\n"
-        "text = repr(shop) + repr([search('', '', '').results(w.sentence) for w in shop.wishes[:20]])\n"
+        "text = repr(shop) + repr([search(ShoppingOptions()).results(w.sentence) for w in shop.wishes[:20]])\n"
         "print(json.dumps([hashlib.sha256(text.encode()).hexdigest(), spent]))"
     )
     began = time.monotonic()

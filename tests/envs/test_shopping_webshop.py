@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from thefuzz import fuzz
 
-from planbook.envs.shopping.catalogue import NO_BOUND, Product, Wish
-from planbook.envs.shopping.webshop import COLORS, NOT_NOUNS, Reward, kind_factor, options_hit, reward, title_score
+from planbook.envs.shopping.catalogue import Product, Wish
+from planbook.envs.shopping.webshop import COLORS, NOT_NOUNS, kind_factor, options_hit, reward, title_score
 
 NOUNS = ("lamp", "shade", "table", "chair", "mug", "rug", "bolt", "clock", "tray", "stand", "cover", "frame")
 PHRASES = (
@@ -61,7 +61,7 @@ wishes = some.builds(
     product=some.just("B000000001"),
     attributes=phrases.filter(bool),
     values=some.lists(some.sampled_from(VALUES), max_size=3).map(tuple),
-    price_upper=some.sampled_from((10.0, 20.0, NO_BOUND)),
+    price_below=some.sampled_from((10.0, 20.0, None)),
 )
 choices = some.dictionaries(some.sampled_from(("color", "size")), some.sampled_from(VALUES))
 
@@ -82,7 +82,7 @@ def by_definition(bought: Product, chosen: Mapping[str, str], wish: Wish, wanted
         asked = ([color for color in COLORS if color in value] or [value])[0]
         had = [([color for color in COLORS if color in each] or [each])[0] for each in chosen.values()]
         hits += 1 if [each for each in had if fuzz.token_set_ratio(each, asked) > 85] else 0
-    hits += 1 if bought.price <= wish.price_upper else 0
+    hits += 1 if wish.price_below is None or bought.price <= wish.price_below else 0
     return factor * hits / (len(wish.attributes) + len(wish.values) + 1)
 
 
@@ -90,7 +90,7 @@ def by_definition(bought: Product, chosen: Mapping[str, str], wish: Wish, wanted
 def test_it_is_what_the_definition_says(
     bought: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product
 ) -> None:
-    earned = reward(bought, chosen, wish, wanted).total
+    earned = reward(bought, chosen, wish, wanted)
     assert earned == pytest.approx(by_definition(bought, chosen, wish, wanted), abs=0)
     assert 0.0 <= earned <= 1.0
 
@@ -98,17 +98,17 @@ def test_it_is_what_the_definition_says(
 def test_the_wanted_product_with_its_options_earns_everything() -> None:
     wish = Wish("any", "B000000001", ("cruelty free",), ("navy blue", "small"), 10.0)
     lamp = product(attributes=("cruelty free",))
-    assert reward(lamp, {"color": "navy blue", "size": "small"}, wish, lamp) == Reward(1.0, 1.0, 1, 2, True)
-    assert reward(lamp, {"color": "navy blue"}, wish, lamp).total == 3 / 4
-    assert reward(lamp, {}, wish, product("chair rug")).total == 0.0
+    assert reward(lamp, {"color": "navy blue", "size": "small"}, wish, lamp) == 1.0
+    assert reward(lamp, {"color": "navy blue"}, wish, lamp) == 3 / 4
+    assert reward(lamp, {}, wish, product("chair rug")) == 0.0
 
 
 def test_an_option_that_costs_more_may_break_the_price() -> None:
     lamp = product(attributes=("soft",), options={"size": {"small": 0.0, "large": 0.01}})
     wish = Wish("any", lamp.id, ("soft",), (), 10.0)
-    assert reward(lamp, {"size": "small"}, wish, lamp).price
-    assert not reward(lamp, {"size": "large"}, wish, lamp).price
-    assert reward(lamp, {}, wish, lamp).price, "what is not chosen comes as it is listed first"
+    assert reward(lamp, {"size": "small"}, wish, lamp) == 1.0
+    assert reward(lamp, {"size": "large"}, wish, lamp) == 1 / 2
+    assert reward(lamp, {}, wish, lamp) == 1.0, "what is not chosen comes as it is listed first"
 
 
 @pytest.mark.parametrize(

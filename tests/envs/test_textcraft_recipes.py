@@ -104,7 +104,7 @@ def stocks(draw: st.DrawFn, shown: Sequence[CraftingCommand], target: str) -> di
 
 
 @given(data=st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_the_same_commands_succeed_and_leave_the_same_inventory(data: st.DataObject) -> None:
     task = data.draw(st.sampled_from(all_tasks()), label="task")
     target, shown = str(task.params["target"]), commands_of(task)

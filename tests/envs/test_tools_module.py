@@ -70,6 +70,10 @@ FAULTY = """tasks:
     judge: {answer: 1, python: x}
   - goal: h
     jugde: {}
+"""
+FAULTY_JUDGES = """tasks:
+  - id: a
+    goal: g
   - id: a
     goal: g
     judge: {python: "x.py:f"}
@@ -205,20 +209,30 @@ def test_what_cannot_be_loaded_says_why(name: str, told: str) -> None:
         load_environment(name)
 
 
-def test_all_faults_of_a_file_of_tasks_are_told_with_lines(tmp_path: Path) -> None:
-    file = tmp_path / "tasks.yaml"
-    file.write_text(FAULTY)
+def faults_of(text: str, file: Path) -> dict[str, str]:
+    """Return the messages about a file of tasks, by line."""
+    file.write_text(text)
     kind = load_environment(f"module:{NOTES}/notes.py:Notes")
     with pytest.raises(BadSelection) as caught:
         kind.select(Selection(), kind.Options.model_validate({"tasks": str(file)}))
-    told = dict(line.removeprefix(f"{file}:").split(":", 1) for line in str(caught.value).splitlines())
-    assert [int(line) for line in told] == [3, 4, 6, 7, 8, 9, 11, 13, 16, 17]
+    return dict(line.removeprefix(f"{file}:").split(":", 1) for line in str(caught.value).splitlines())
+
+
+def test_all_faults_in_the_form_of_a_file_of_tasks_are_told_with_lines(tmp_path: Path) -> None:
+    told = faults_of(FAULTY, tmp_path / "tasks.yaml")
+    assert list(told) == ["3", "4", "6", "7", "8"]
     assert "there is no such key; did you mean judge? There are id, goal" in told["8"]
-    assert "is used twice" in told["9"]
-    assert "no file" in told["11"]
-    assert "agent has no action or attribute numbrs; did you mean agent.numbers?" in told["13"]
-    assert "agent.remove is not marked as read-only" in told["16"]
-    assert "invalid syntax" in told["17"]
+    assert list(faults_of("tasks: []", tmp_path / "none.yaml")) == ["1"]
+
+
+def test_all_faults_of_ids_and_judges_are_told_with_lines(tmp_path: Path) -> None:
+    told = faults_of(FAULTY_JUDGES, tmp_path / "tasks.yaml")
+    assert list(told) == ["4", "6", "8", "11", "12"]
+    assert "is used twice" in told["4"]
+    assert "no file" in told["6"]
+    assert "agent has no action or attribute numbrs; did you mean agent.numbers?" in told["8"]
+    assert "agent.remove is not marked as read-only" in told["11"]
+    assert "invalid syntax" in told["12"]
 
 
 def test_tasks_must_be_named() -> None:

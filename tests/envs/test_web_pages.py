@@ -216,12 +216,11 @@ def driver() -> Iterator[webdriver.Chrome]:
 
 
 @pytest.mark.parametrize("path", ["/", "/links", "/dialogs", "/lies", "/covered", "/changing"])
-def test_names_and_roles_are_those_of_the_driver(base: str, driver: webdriver.Chrome, path: str) -> None:
-    environment = at(base, path)
-    told = environment.find()
+def test_names_and_roles_are_those_of_the_driver(played: Web, base: str, driver: webdriver.Chrome, path: str) -> None:
+    on(played, path)
+    told = played.find()
     assert isinstance(told, list)
     ours = [(item["role"], "".join(str(item["name"]).split())) for item in told if isinstance(item, dict)]
-    environment.close()
     driver.get(base + path)
     elements = [each for each in driver.find_elements(By.CSS_SELECTOR, ASKED) if each.is_displayed()]
     assert elements
@@ -234,7 +233,7 @@ def test_names_and_roles_are_those_of_the_driver(base: str, driver: webdriver.Ch
 def test_a_page_that_is_left_while_it_is_read_is_not_mixed_with_the_next(played: Web, base: str) -> None:
     """The page is left at many moments after the click: some are in the middle of reading."""
     left = 0
-    for milliseconds in range(30, 150, 15):
+    for milliseconds in range(30, 150, 24):
         on(played, f"/leaving?{milliseconds}")
         lines = click(played, "leave").text.split("\n")
         address, title, elements = lines[0], lines[1], "\n".join(lines[3:])

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planbook.envs import Selection, load_environment
-from planbook.planner import Ending, Episode, EpisodeSettings, MemoryJournal, play
+from planbook.planner import Ending, Episode, EpisodeSettings, MemoryJournal, Options, play
 from planbook.planner.models.answers import ScriptedModel
 from planbook.planner.roles import Roles
-from planbook.planner.strategies import Options
 from planbook.planner.strategies.adapt.executor import EXECUTOR, ExecutorOptions, Subtask, execute, handover
 from planbook.sandbox import Sandbox
 
@@ -97,6 +96,11 @@ def played(sandbox: Sandbox, environment_name: str, example: Example) -> Played:
         ending = play(episode, strategy, Options())
         told = tuple(cell.feedback.text for cell in episode.cells if cell.source == EXECUTOR)
         return Played(ending, episode.observation.text, handed[0], told)
+
+
+def is_shortened(quoted: str, real: str) -> bool:
+    """Whether a text is another one with pieces left out, each marked by three dots."""
+    return re.fullmatch(".*?".join(map(re.escape, quoted.split("..."))), real, re.DOTALL) is not None
 
 
 def _handed(episode: Episode, note: str) -> str:

@@ -63,7 +63,7 @@ def changed(name: str, text: str | bytes, folder: Path) -> Path:
     return folder
 
 
-def test_all_of_it_comes_back(tmp_path: Path) -> None:
+def test_written_knowledge_is_read_back_whole(tmp_path: Path) -> None:
     write_knowledge(tmp_path, FULL)
     assert read_knowledge(tmp_path, TOY) == FULL
     assert sorted(files(tmp_path)) == [
@@ -130,7 +130,7 @@ def test_written_with_their_helpers_they_still_do_their_tasks(tmp_path: Path) ->
     write_knowledge(tmp_path, read_knowledge(SHIPPED, environment))
     library, procedures = ProcedureLibrary(environment, tmp_path), method("procedures")
     with Sandbox() as sandbox:
-        for task in environment.select(Selection(split="generated", limit=12)):
+        for task in environment.select(Selection(split="generated", limit=6)):
             settings = EpisodeSettings(actions=environment.action_limit)
             episode = Episode(task, environment(), sandbox, MemoryJournal(), settings=settings, memory=library)
             assert play(episode, procedures.play, procedures.options()).outcome.solved, task.id

@@ -127,18 +127,28 @@ def test_what_is_wrong_in_a_module_is_told(old: str, new: str, why: str, tmp_pat
         ProcedureLibrary(load_environment("toy"), tmp_path).procedure("fetch")
 
 
-@pytest.mark.parametrize("env", ENVIRONMENTS)
-def test_every_procedure_passes_the_check(env: str) -> None:
-    library = ProcedureLibrary(load_environment(env))
-    for kind in library.files:
-        assert library.procedure(kind) is not None
+@pytest.mark.parametrize(
+    ("env", "selection"),
+    [
+        ("toy", Selection(seeds=tuple(range(25)))),
+        ("tabletop", Selection(seeds=(0, 1))),
+        ("textcraft", Selection(split="test", limit=40)),
+        ("shopping", Selection(split="dev")),
+        ("shopping", Selection(split="example")),
+        ("minecraft", Selection(split="full")),
+        ("minecraft", Selection(split="parallel", seeds=tuple(range(8)))),
+        pytest.param("minecraft", Selection(split="full", seeds=(0, 1, 2)), marks=pytest.mark.deep),
+        pytest.param("tabletop", Selection(seeds=tuple(range(100))), marks=pytest.mark.deep),
+        pytest.param("textcraft", Selection(split="test"), marks=pytest.mark.deep),
+        pytest.param("textcraft", Selection(split="dev"), marks=pytest.mark.deep),
+        pytest.param("shopping", Selection(split="full"), marks=pytest.mark.deep),
+    ],
+)
+def test_all_tasks_are_solved(env: str, selection: Selection, tmp_path: Path) -> None:
+    assert unsolved(env, selection, tmp_path) == []
 
 
-def test_the_toy_is_solved(tmp_path: Path) -> None:
-    assert unsolved("toy", Selection(seeds=tuple(range(25))), tmp_path) == []
-
-
-@pytest.mark.parametrize(("limit", "paper_actions"), [(120, False), (24, True)])
+@pytest.mark.parametrize(("limit", "paper_actions"), [(60, False), (24, True)])
 def test_generated_games_are_solved(limit: int, paper_actions: bool, tmp_path: Path) -> None:
     selection = Selection(split="generated", limit=limit)
     assert unsolved("alfworld", selection, tmp_path, paper_actions=paper_actions) == []

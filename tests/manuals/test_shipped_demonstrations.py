@@ -15,7 +15,7 @@ from planbook.planner.strategies.adapt.controller import PLANNING, PLANNING_DETA
 from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, STEPWISE
 from planbook.planner.strategies.adapt.order import read_decomposition
 from planbook.sandbox import Sandbox, bound_names, check
-from tests.manuals.demonstrated import Example, examples, played
+from tests.manuals.demonstrated import Example, examples, is_shortened, played
 
 GOALS = ("deps", "explained", "goals", "thoughts", "assertions", "policies")
 """What is shown to DEPS and its baselines: another test plays it."""
@@ -61,11 +61,6 @@ def shown(path: Path) -> str:
 
 executors = pytest.mark.parametrize("path", [path for path in FILES if name_of(path) in DEMONSTRATIONS], ids=label)
 planners = pytest.mark.parametrize("path", [path for path in FILES if name_of(path) not in DEMONSTRATIONS], ids=label)
-
-
-def is_shortened(quoted: str, real: str) -> bool:
-    """Whether a text is another one with pieces left out, each marked by three dots."""
-    return re.fullmatch(".*?".join(map(re.escape, quoted.split("..."))), real, re.DOTALL) is not None
 
 
 def without_state(feedback: str) -> str:

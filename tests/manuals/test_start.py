@@ -1,5 +1,6 @@
 """The starting knowledge: every example is true, runs, and solves the task that it names; so do the rules alone."""
 
+import ast
 import json
 import re
 from collections.abc import Sequence
@@ -18,15 +19,16 @@ from planbook.planner import (
     EpisodeSettings,
     FeedbackKind,
     MemoryJournal,
+    Options,
     Outcome,
     functions_to_check,
     plan_attributes,
     play,
 )
-from planbook.planner.strategies import Options
 from planbook.rules import Rule, RuleType
-from planbook.sandbox import Sandbox, bound_names, check, definitions, read_reply, sections
+from planbook.sandbox import Sandbox, bound_names, check, defined_names, read_reply
 from tests.browser import need_browser
+from tests.manuals.demonstrated import is_shortened
 
 ENVIRONMENTS = ("alfworld", "miniwob", "toy")
 STARTS = [
@@ -63,11 +65,6 @@ def codes(example: str) -> list[str]:
     return [reply.code for reply in replies]
 
 
-def is_shortened(quoted: str, real: str) -> bool:
-    """Whether a text is another one with pieces left out, each marked by three dots."""
-    return re.fullmatch(".*?".join(map(re.escape, quoted.split("..."))), real, re.DOTALL) is not None
-
-
 def played(sandbox: Sandbox, environment_name: str, task_id: str, cells: Sequence[str]) -> tuple[Episode, Ending]:
     """Run the cells one after another on a task; ends where the environment's episode ends."""
     if environment_name == "miniwob":
@@ -94,12 +91,14 @@ def test_the_example_has_the_form_that_it_teaches(environment: str, name: str, h
     assert all(re.findall(r"^### (.+)$", reply, re.MULTILINE) == LATER_SEGMENTS for reply in later)
     assert set(re.findall(r"rule_\d+", start.example)) == {rule.id for rule in start.rules}
     code = "\n".join(codes(start.example))
-    steps = sections(code)
-    assert [step.number for step in steps] == [str(number) for number in range(1, len(steps) + 1)]
-    for step in steps:
-        lines = code.split("\n")[step.line - 1 : step.last_line]
-        assert any(line.startswith("assert ") and f"Step {step.number}:" in line for line in lines)
-    assert all("..." not in source and '"""' in source for source in (part.source for part in definitions(code)))
+    _, *steps = re.split(r"^# \[Step (\d+)\]", code, flags=re.MULTILINE)
+    assert steps[::2] == [str(number) for number in range(1, len(steps) // 2 + 1)]
+    for number, text in zip(steps[::2], steps[1::2], strict=True):
+        assert any(line.startswith("assert ") and f"Step {number}:" in line for line in text.split("\n"))
+    sources = [
+        ast.get_source_segment(code, node) or "" for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)
+    ]
+    assert all("..." not in source and '"""' in source for source in sources)
 
 
 @pytest.mark.parametrize(("environment", "name", "helpers"), STARTS)
@@ -152,7 +151,7 @@ def test_the_rules_are_few_and_their_helpers_are_those_of_the_example(
     for rule in (rule for rule in start.rules if rule.type is HELPER):
         names, functions = bound_names(environment_class.helpers), functions_to_check(environment_class)
         assert check(rule.example, functions, names=names, allow_definitions_only=True) == []
-        assert definitions(rule.example)
+        assert defined_names(rule.example)
         assert rule.example in start.example
     assert helpers or (HELPER not in {rule.type for rule in start.rules} and "def " not in start.example)
 
@@ -169,7 +168,7 @@ def test_the_usual_starts_exist_and_their_helpers_do_not_hide_each_other() -> No
     for environment in ENVIRONMENTS:
         for split in ("", "feedback"):
             start = read_start(environment, usual_starts(environment, split))
-            named = [part.name for rule in start.rules if rule.type is HELPER for part in definitions(rule.example)]
+            named = [name for rule in start.rules if rule.type is HELPER for name in defined_names(rule.example)]
             assert len(named) == len(set(named)) > 0
     assert usual_starts("miniwob", "feedback") == ("search-engine",)
     assert len(usual_starts("miniwob", "all")) == len(usual_starts("miniwob", "no-feedback")) == 4

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 
 PLAN = """```python
 for number in range(1, 9):

@@ -1,11 +1,12 @@
 """What several tests of runs begin with."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.executing import TASKS, command, told
-from tests.flows import here
+from tests.executing import TASKS, command, episodes_of
+from tests.flows import BUILD, here
 
 
 @pytest.fixture(scope="session")
@@ -13,4 +14,12 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...
     """What happens on the mortal toy environment in threads of one process, where nobody is killed."""
     folder = tmp_path_factory.mktemp("undisturbed")
     assert here(*command(folder, *TASKS)).returncode == 0
-    return told(folder)
+    return episodes_of(folder)
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A building run of the toy environment, two tasks of each type, which tests only read."""
+    folder = tmp_path_factory.mktemp("built") / "run"
+    assert here(*BUILD, "--tasks-per-type", 2, "--out", folder).returncode == 0
+    return folder

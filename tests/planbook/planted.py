@@ -41,9 +41,9 @@ def needs(rule: int, task: int) -> bool:
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
     """Reply with the solution where every rule is told that the task needs, and with nothing of use elsewhere."""
     asked = messages[-1].content
-    told = {int(number) for number in re.findall(r"^## rule_(\d+)", asked, re.MULTILINE)}
+    known = {int(number) for number in re.findall(r"^## rule_(\d+)", asked, re.MULTILINE)}
     task = int(journal_place().split("/")[1])
-    lacking = [rule for rule in range(RULES) if needs(rule, task) and rule not in told]
-    unlucky = int(sha256(f"{task}{sorted(told)}".encode()).hexdigest(), 16) % CHANCE == 0
+    lacking = [rule for rule in range(RULES) if needs(rule, task) and rule not in known]
+    unlucky = int(sha256(f"{task}{sorted(known)}".encode()).hexdigest(), 16) % CHANCE == 0
     code = "print('nothing')" if lacking or unlucky else SOLUTION
     return f"### Understanding\nBoxes.\n### Rules\n- none\n### Plan\nLook.\n### Code\n```python\n{code}\n```"

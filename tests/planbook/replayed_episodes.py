@@ -8,16 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from planbook.config import RECORDINGS, Config
+from planbook.config import Config
 from planbook.knowledge import memory_of
 from planbook.learning.tasks import tasks_of
-from planbook.planner import Ending, Roles, play
+from planbook.planner import Ending, Message, Model, OnText, Reply, Roles, Sampling, play
 from planbook.planner.journal import Body, EventKind, MemoryJournal
-from planbook.planner.models import Message, Model, OnText, Reply, Sampling
 from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from planbook.workers import EpisodeWorker, open_model
-from tests.flows import here
+from tests.flows import command_of, here
 from tests.planbook.recorded_episodes import EPISODES
 
 Event = tuple[str, EventKind, int, Body]
@@ -26,12 +25,7 @@ Event = tuple[str, EventKind, int, Body]
 LONG = ("agentkit-crafter", "chain-of-thought-graph-crafter")
 """Seconds of playing, hundreds of events."""
 LIKE_ANOTHER = (
-    "adapt-alfworld",
-    "adapt-shopping",
-    "adapt-textcraft",
-    "deps-minecraft",
-    "react-textcraft",
-    "zero-shot-minecraft",
+    "adapt-alfworld adapt-shopping adapt-textcraft deps-minecraft react-textcraft zero-shot-minecraft".split()
 )
 """The same method in the same environment as another recording, in which more happens."""
 USUAL = [name for name in EPISODES if name not in (*LONG, *LIKE_ANOTHER)]
@@ -44,9 +38,8 @@ class HostDied(BaseException):
 
 def config_of(name: str) -> Config:
     """What the command of a recording asks for: a run of it that may ask nothing."""
-    words = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"].split()
     with TemporaryDirectory() as folder:
-        here(*words, "--model", f"recorded:{name}", "--budget", "calls=0", "--out", Path(folder) / "run")
+        here(*command_of(name), "--model", f"recorded:{name}", "--budget", "calls=0", "--out", Path(folder) / "run")
         with closing(Run.open(Path(folder) / "run")) as run:
             return run.config
 
@@ -68,7 +61,7 @@ class MortalJournal(MemoryJournal):
         if self._left == 0:
             raise HostDied
 
-    def told(self) -> list[Event]:
+    def rows(self) -> list[Event]:
         """All events, in the order in which they came."""
         return [(*key, body) for key, body in self.events.items()]
 
@@ -110,7 +103,7 @@ class Recorded:
         with suppress(HostDied):
             ending = play(*worker.episode(entry, entry.path, journal, self._memory))
         worker.drop_environment()
-        return Life(journal.told(), paid, ending)
+        return Life(journal.rows(), paid, ending)
 
 
 @cache

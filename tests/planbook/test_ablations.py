@@ -70,14 +70,6 @@ def test_without_rules_no_builder_is_asked_and_no_rule_told(tmp_path: Path) -> N
     assert not [each for each in run.first_plans() if "### Rules" in each], "nor is the planner asked for any"
 
 
-def test_without_libraries_no_skill_and_no_reflection_is_told(tmp_path: Path) -> None:
-    run = Ablated(tmp_path, "libraries")
-    for each in run.prompts("planner", "automanual/"):
-        assert "# Code of an earlier task" not in each or "conclusion" in each
-        assert "# A failure to learn from" not in each
-    assert [each for each in run.first_plans() if "# What is known of this environment" in each]
-
-
 def test_without_rules_and_libraries_the_planner_has_its_example_only(tmp_path: Path) -> None:
     run = Ablated(tmp_path, "rules", "libraries")
     for each in asks(run.folder, "planner", "automanual/task") + asks(run.test, "planner", "automanual/task"):
@@ -105,20 +97,18 @@ def test_without_cases_every_episode_has_the_same_instructions(tmp_path: Path) -
     assert not run.prompts("builder", "builder/classify")
 
 
-def test_without_classification_nobody_asks_whose_fault_it_was(tmp_path: Path, whole: Ablated) -> None:
-    run = Ablated(tmp_path, "classification")
+def test_without_classification_and_formulation_nobody_asks_whose_fault_it_was_and_rules_are_a_list(
+    tmp_path: Path, whole: Ablated
+) -> None:
+    run = Ablated(tmp_path, "classification", "formulation")
     assert whole.prompts("builder", "builder/classify")
     assert not run.prompts("builder", "builder/classify")
     assert run.prompts("builder", "builder/manage")
     assert not [each for each in run.prompts() if "Verdict" in each]
-
-
-def test_without_formulation_the_rules_are_a_list_though_there_is_a_manual(tmp_path: Path) -> None:
-    run = Ablated(tmp_path, "formulation")
     assert (run.folder / "learnt" / "toy" / "manual.md").exists()
-    told = [prompt(each) for each in asks(run.test, "planner", "automanual/task")]
-    assert not [each for each in told if "# Manual of the toy world" in each]
-    assert all("## rule_0 (Special Mechanism)" in each for each in told)
+    plans = [prompt(each) for each in asks(run.test, "planner", "automanual/task")]
+    assert not [each for each in plans if "# Manual of the toy world" in each]
+    assert all("## rule_0 (Special Mechanism)" in each for each in plans)
 
 
 def test_without_types_no_prompt_with_rules_says_a_type(tmp_path: Path) -> None:
@@ -127,31 +117,25 @@ def test_without_types_no_prompt_with_rules_says_a_type(tmp_path: Path) -> None:
         assert not [kind.value for kind in RuleType if f"({kind.value})" in each or f'"{kind.value}"' in each]
         assert "- `type`: one of" not in each
         assert 'type="..."' not in each
-    assert here("formulate", run.folder).returncode == 0
     [formulated] = asks(run.folder, "formulator")
     assert not [kind.value for kind in RuleType if kind.value in prompt(formulated)]
     assert {rule["type"] for rule in here("rules", run.folder, "--json").result["rules"]} == {None}
 
 
-def test_without_examples_no_rule_has_one(tmp_path: Path) -> None:
-    run = Ablated(tmp_path, "examples")
-    assert {rule["example"] for rule in here("rules", run.folder, "--json").result["rules"]} == {""}
-    for each in run.prompts("builder"):
-        assert "- `example`:" not in each
-        assert 'example="..."' not in each
-    assert not [each for each in run.first_plans() if "\nExample:\n" in each]
-
-
-def test_without_logs_no_rule_has_one(tmp_path: Path) -> None:
-    run = Ablated(tmp_path, "logs")
-    assert not [rule for rule in here("rules", run.folder, "--json").result["rules"] if rule["log"]]
+def test_without_examples_and_logs_no_rule_has_them_and_no_prompt_asks_for_them(tmp_path: Path) -> None:
+    run = Ablated(tmp_path, "examples", "logs")
+    rules = here("rules", run.folder, "--json").result["rules"]
+    assert {(rule["example"], bool(rule["log"])) for rule in rules} == {("", False)}
     for each in run.prompts("builder"):
         assert "Log:\n" not in each
         assert "- `log`:" not in each
+        assert "- `example`:" not in each
+        assert 'example="..."' not in each
         assert 'log="..."' not in each.split("# The episode")[0]
+    assert not [each for each in run.first_plans() if "\nExample:\n" in each]
 
 
-def test_without_helpers_none_is_told_defined_or_encouraged(tmp_path: Path) -> None:
+def test_without_helpers_no_prompt_has_defines_or_encourages_any(tmp_path: Path) -> None:
     run = Ablated(tmp_path, "helpers")
     for each in run.prompts("planner", "automanual/task"):
         assert "Useful Helper Method" not in each
@@ -164,46 +148,30 @@ def test_without_helpers_none_is_told_defined_or_encouraged(tmp_path: Path) -> N
     assert "Useful Helper Method" not in types
 
 
-def test_a_manual_with_helpers_is_told_without_them(tmp_path: Path, whole: Ablated) -> None:
-    command = (
-        "test",
-        "--env",
-        "toy",
-        "--library",
-        whole.folder,
-        "--model",
-        scripted(),
-        "--without",
-        "helpers",
-        "--seeds",
-        "1000",
-    )
-    assert here(*command, "--out", tmp_path / "run").returncode == 0
+def test_a_manual_is_shown_without_its_helpers(tmp_path: Path, whole: Ablated) -> None:
+    command = ("test", "--env", "toy", "--library", whole.folder, "--model", scripted(), "--without", "helpers")
+    assert here(*command, "--seeds", "1000", "--out", tmp_path / "run").returncode == 0
     for each in asks(tmp_path / "run", "planner", "automanual/task"):
         assert "Useful Helper Method" not in prompt(each)
         assert "def find_box" not in each["messages"][-1]["content"].split("# Code of an earlier task")[0]
 
 
-def test_without_cooperation_the_builder_sees_no_thought_and_the_planner_names_no_rule(
+def test_without_cooperation_and_libraries_thoughts_cited_rules_and_skills_are_left_out(
     tmp_path: Path, whole: Ablated
 ) -> None:
-    run = Ablated(tmp_path, "cooperation")
+    run = Ablated(tmp_path, "cooperation", "libraries")
     for each in run.prompts("builder"):
         assert not [thought for thought in THOUGHTS if thought in each]
         assert "### Understanding" not in each
     asked = "The rules that matter now, one a line"
     assert not [each for each in run.first_plans() if asked in each]
     assert all(asked in each for each in whole.first_plans())
-
-
-def test_several_parts_at_once(tmp_path: Path) -> None:
-    run = Ablated(tmp_path, "types", "cooperation", "libraries", "logs")
-    for each in run.prompts():
-        assert not [kind.value for kind in RuleType if f"({kind.value})" in each]
-        assert "# Code of an earlier task" not in each
-    assert not [each for each in run.prompts("builder") if THOUGHTS[0] in each]
+    for each in run.prompts("planner", "automanual/"):
+        assert "# Code of an earlier task" not in each or "conclusion" in each
+        assert "# A failure to learn from" not in each
+    assert [each for each in run.first_plans() if "# What is known of this environment" in each]
     config = json.loads((run.folder / "run.json").read_text())["config"]
-    assert config["without"] == ["cooperation", "libraries", "logs", "types"]
+    assert config["without"] == ["cooperation", "libraries"]
 
 
 @pytest.mark.parametrize("command", [BUILD, ("test", "--env", "toy"), ("run", "--env", "toy")])

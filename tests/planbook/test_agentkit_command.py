@@ -56,19 +56,19 @@ def test_a_role_that_no_node_names_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("graph", "told"),
+    ("graph", "message"),
     [("nosuch", "there is no graph nosuch; name a YAML file"), ("{folder}/broken.yaml", "broken.yaml:3:")],
 )
-def test_a_graph_that_cannot_be_read_is_told_before_anything_begins(folder: Path, graph: str, told: str) -> None:
+def test_a_graph_that_cannot_be_read_is_reported_before_anything_begins(folder: Path, graph: str, message: str) -> None:
     (folder / "broken.yaml").write_text("nodes:\n  act:\n    expect: codes\n    prompt: Go on.\ncode: act\n")
     named = f"graph={graph.format(folder=folder)}"
     finished = planbook(*play(folder, "--planner-option", named, "--model", "exchange:x"))
     assert finished.returncode == 2
-    assert told in finished.stderr
+    assert message in finished.stderr
     assert not (folder / "run").exists()
 
 
-def test_what_options_that_were_not_given_came_to() -> None:
+def test_options_that_were_not_given_have_their_defaults() -> None:
     config = Config(planner="agentkit", env="shopping", actions=1, models={})
     assert chosen_options(config, "shopping") == {"graph": "shopping", "steps": 25, "side_by_side": 1}
     assert chosen_options(config, "toy")["graph"] == "general"

@@ -14,8 +14,8 @@ from planbook.envs import UnknownEnvironment
 from planbook.envs.toy import Toy
 from planbook.errors import BadArgument, BadRun
 from planbook.option_values import option_of
+from planbook.planner import ScriptedModel
 from planbook.planner.errors import UnknownModel
-from planbook.planner.models import ScriptedModel
 from planbook.settings import Settings
 from tests.command import planbook as command
 from tests.toy_script import answer
@@ -26,10 +26,12 @@ SCRIPT = f"scripted:{Path(__file__).parents[1] / 'toy_script.py'}:answer"
 def test_a_run_does_what_the_command_does_and_is_quiet(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     played = planbook.run(env="toy", split="all:4", out=tmp_path / "python")
     assert capfd.readouterr() == ("", "")
-    told = json.loads(command("run", "--env", "toy", "--split", "all:4", "--out", tmp_path / "line", "--json").stdout)
+    printed = json.loads(
+        command("run", "--env", "toy", "--split", "all:4", "--out", tmp_path / "line", "--json").stdout
+    )
     differing = {"seconds", "run"}
     assert {k: v for k, v in played.summary.items() if k not in differing} == {
-        k: v for k, v in told.items() if k not in differing
+        k: v for k, v in printed.items() if k not in differing
     }
     configs = [json.loads((tmp_path / name / "run.json").read_text())["config"] for name in ("python", "line")]
     assert configs[0] == configs[1]
@@ -74,7 +76,7 @@ def test_building_and_testing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"repeats": 0}, "--repeats: 0 does not fit; it takes number from 1"),
         ({"repeat": 2}, "repeat: there is no such option; did you mean repeats?"),
@@ -85,10 +87,10 @@ def test_building_and_testing(tmp_path: Path) -> None:
         ({"model": "none", "models": {}}, "give one of the two"),
     ],
 )
-def test_a_wrong_value_is_told_in_the_words_of_the_command(settings: dict[str, Any], told: str) -> None:
+def test_a_wrong_value_is_reported_in_the_words_of_the_command(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(BadArgument) as refused:
         planbook.run(env="toy", **settings)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_other_errors_are_those_of_the_command_too(tmp_path: Path) -> None:

@@ -27,18 +27,18 @@ def test_without_a_clone_the_error_says_where_the_benchmarks_are(
 
 
 def test_works_are_timed_in_turn_after_a_warm_up() -> None:
-    told: list[str] = []
+    order: list[str] = []
 
     def first() -> float:
-        told.append("first")
-        return float(len(told))
+        order.append("first")
+        return float(len(order))
 
     def second() -> float:
-        told.append("second")
-        return float(len(told))
+        order.append("second")
+        return float(len(order))
 
     assert in_turn([first, second], 2) == [[3.0, 5.0], [4.0, 6.0]]
-    assert told == ["first", "second"] * 3
+    assert order == ["first", "second"] * 3
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 1.0), (0.5, 6.0), (0.9, 10.0), (1.0, 10.0)])
@@ -46,7 +46,7 @@ def test_a_percentile_is_one_of_the_times(share: float, expected: float) -> None
     assert percentile([float(time) for time in range(10, 0, -1)], share) == expected
 
 
-def test_every_engine_gives_what_python_gives_and_calls_the_host() -> None:
+def test_every_engine_gives_what_python_gives_calls_the_host_and_raises_faults() -> None:
     with Sandbox() as opened, peers.engines(opened) as every:
         for engine in every:
             for _, code in sandbox.CODE.values():
@@ -57,11 +57,6 @@ def test_every_engine_gives_what_python_gives_and_calls_the_host() -> None:
                     run(f"if work(7) != {expected['answer']!r}:\n    raise ValueError('another answer')")
             with engine.session() as run:
                 run(f"if {engine.action} != 'You are at desk_1.':\n    raise ValueError('another answer')")
-
-
-def test_faults_of_timed_code_are_raised_by_every_engine() -> None:
-    with Sandbox() as opened, peers.engines(opened) as every:
-        for engine in every:
             with engine.session() as run, pytest.raises(Exception):  # noqa: B017 - each has a kind of its own
                 run("1 // 0")
 
@@ -120,12 +115,12 @@ def test_streaming_is_measured_over_recorded_replies() -> None:
     assert "stream: tokens not sent, of plans that succeed" in figures
 
 
-def test_the_tokens_of_prompts_are_told_by_role_and_part() -> None:
+def test_the_tokens_of_prompts_are_reported_by_role_and_part() -> None:
     rows = {row.name: row for row in prompts.rows(("deps-minecraft",))}
     whole = next(row for name, row in rows.items() if name.startswith("deps-minecraft, planner") and "prompts" in name)
     parts = [row for name, row in rows.items() if name.startswith(f"{whole.name.rpartition(':')[0]}: ") and row.ratio]
-    told = [row for row in parts if not row.name.endswith("begins as a prompt before")]
-    assert sum(row.value or 0 for row in told) == pytest.approx(whole.value, rel=0.02)
+    own_parts = [row for row in parts if not row.name.endswith("begins as a prompt before")]
+    assert sum(row.value or 0 for row in own_parts) == pytest.approx(whole.value, rel=0.02)
     assert 0 < next(row.ratio or 0 for row in parts if row.name.endswith("begins as a prompt before")) < 1
 
 

@@ -44,12 +44,6 @@ def test_a_build_whose_budget_ends_writes_its_manual_with_what_was_kept_for_it(t
     assert list((folder / "learnt").rglob("manual.md"))
 
 
-def test_a_build_may_keep_nothing(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    here(*SMALL, "--budget", "calls=10", "--budget", "formulator=0", "--out", folder)
-    assert not asks(folder, "formulator")
-
-
 @pytest.mark.parametrize(
     ("name", "limit"),
     [
@@ -86,19 +80,10 @@ def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_goes_on_to_the_same
 
 
 def test_all_roles_spend_of_the_one_budget(tmp_path: Path) -> None:
-    models = (
-        "--model",
-        f"planner={scripted()}",
-        "--model",
-        f"builder={scripted()}",
-        "--model",
-        f"consolidator={scripted()}",
-    )
+    models = [word for role in "planner builder consolidator".split() for word in ("--model", f"{role}={scripted()}")]
     folder = tmp_path / "run"
-    assert (
-        here("build", "--env", "toy", "--no-procedures", *models, "--budget", "calls=6", "--out", folder).returncode
-        == 4
-    )
+    stopped = here("build", "--env", "toy", "--no-procedures", *models, "--budget", "calls=6", "--out", folder)
+    assert stopped.returncode == 4
     roles = [each["role"] for each in asks(folder)]
     assert len(roles) == 6
     assert set(roles) == {"planner", "builder"}

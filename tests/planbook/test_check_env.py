@@ -122,11 +122,7 @@ MISTAKES = {
         "random.sample(range(9_999), 3)",
         "tasks() returns different tasks when it is called again",
     ),
-    "non-determinism": (
-        "random.Random(task.seed)",
-        "random.Random()",
-        "doors.py:26: open(",
-    ),
+    "non-determinism": ("random.Random(task.seed)", "random.Random()", "doors.py:26: open("),
     "state that outlives an episode": (
         "self.opened, self.out, self.dice = [], False, random.Random(task.seed)",
         "self.opened, self.out, self.dice = [], False, vars(self).setdefault('dice', random.Random(task.seed))",
@@ -157,7 +153,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_each_mistake_has_one_line(tmp_path: Path, mistake: str) -> None:
-    written, instead, told = MISTAKES[mistake]
+    written, instead, message = MISTAKES[mistake]
     assert written in SOUND
     text = SOUND.replace(written, instead, 1)
     if mistake == "wrong return type":
@@ -167,12 +163,12 @@ def test_each_mistake_has_one_line(tmp_path: Path, mistake: str) -> None:
     found = checked(tmp_path / "doors.py", text)
     assert found.returncode == errors.BAD_INPUT, found.printed
     (line,) = found.result["mistakes"]
-    assert told in line
+    assert message in line
     assert "doors.py" in line
     assert "\n" not in line
 
 
-def test_mistakes_are_told_all_at_once(tmp_path: Path) -> None:
+def test_mistakes_are_reported_all_at_once(tmp_path: Path) -> None:
     text = (
         SOUND.replace('goal="get out"', 'goal=""')
         .replace('        """Open a door."""\n', "")

@@ -60,24 +60,20 @@ def test_each_line_that_cannot_succeed_is_told_with_its_reason(tmp_path: Path) -
     assert finished.returncode == 2
     assert f"{plan}:3: cannot-succeed: go_to('moon_3') cannot succeed: there is no receptacle moon_3" in finished.stderr
     assert "    agent.go_to(place)" in finished.stderr
-    told = result(finished)
-    assert [(fault["line"], fault["type"]) for fault in told["faults"][:2]] == [
-        (3, "cannot-succeed"),
-        (6, "cannot-succeed"),
-    ]
-    assert told["faults"][1]["message"] == (
-        "put_in_or_on('mug_1', 'countertop_1') cannot succeed: nothing is held then"
-    )
-    (run,) = told["dry_runs"]
+    found = result(finished)
+    faults = [(fault["line"], fault["type"]) for fault in found["faults"][:2]]
+    assert faults == [(3, "cannot-succeed"), (6, "cannot-succeed")]
+    message = "put_in_or_on('mug_1', 'countertop_1') cannot succeed: nothing is held then"
+    assert found["faults"][1]["message"] == message
+    (run,) = found["dry_runs"]
     assert (run["task"], run["followed"], run["calls"]) == ("generated/pick_heat_then_place/1", True, 4)
 
 
 def test_an_environment_of_ones_own_declares_in_a_few_lines(tmp_path: Path) -> None:
     (tmp_path / "lamp.py").write_text(ENVIRONMENT)
     (tmp_path / "plan.py").write_text("agent.press()\n\nagent.press()\n")
-    finished = planbook(
-        "check", tmp_path / "plan.py", "--env", f"{tmp_path / 'lamp.py'}:Lamp", "--task", "on/1", "--json"
-    )
+    env = ("--env", f"{tmp_path / 'lamp.py'}:Lamp", "--task", "on/1")
+    finished = planbook("check", tmp_path / "plan.py", *env, "--json")
     (fault,) = result(finished)["faults"]
     assert (fault["line"], fault["message"]) == (3, "press() cannot succeed: the lamp is on then since line 1")
 
@@ -87,7 +83,7 @@ def test_an_environment_that_declares_nothing_says_so(tmp_path: Path, capsys: py
     plan = tmp_path / "plan.py"
     plan.write_text("agent.press()\n")
     runs = list(dry_runs(plan, Settings.of(env=f"{tmp_path / 'lamp.py'}:Lamp", tasks=("on/1",))))
-    assert show_checked(plan, [], runs, as_json=False) == 0
+    assert show_checked(plan, [], runs)[0] == 0
     assert "dry run on on/1: lamp declares no preconditions of its actions" in capsys.readouterr().out
 
 

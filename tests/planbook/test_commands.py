@@ -9,24 +9,22 @@ from typing import Any
 import pytest
 
 from planbook.commands.demo import BUILDING, PLANNED, Demo
-from planbook.runs import Run
-from planbook.workers import Hosting
+from planbook.settings import Settings
 from tests.command import ROOT, planbook, result
+from tests.flows import events
 from tests.shelf import write_shelf
 
 
-def events(folder: Path, kind: Any) -> list[dict[str, Any]]:
-    run = Run.open(folder)
-    found = [dict(row.body) for row in run.store.events("task", kind)]
-    run.close()
-    return found
+def bodies(folder: Path, kind: Any) -> list[Any]:
+    return [event.body for event in events(folder, kind, "task")]
 
 
 def test_demo_ends_with_a_table_and_the_path_of_what_it_wrote(tmp_path: Path) -> None:
     finished = planbook("demo", "--jobs", 2, "--out", tmp_path / "demo", "--json")
     assert finished.returncode == 0, finished.stderr
-    household = result(finished)["runs"][0]
+    household, *_, learned = result(finished)["runs"]
     assert (household["solved"], household["tasks"]) == (60, 60)
+    assert (learned["solved"], learned["tasks"]) == (58, 60), "as README.md has it"
     assert "pick_two_obj" in finished.stderr
     assert f"the run is in {tmp_path / 'demo' / 'alfworld'}" in finished.stderr
     assert f"browser: {tmp_path / 'demo' / 'alfworld-build' / 'report.html'}" in finished.stderr
@@ -53,7 +51,7 @@ def test_the_seed_is_that_of_the_plans_random_numbers(tmp_path: Path) -> None:
         planbook(
             "exec", tmp_path / "dice.py", "--env", "toy", "--task", "fetch/0", "--seed", seed, "--out", tmp_path / name
         )
-        return str(events(tmp_path / name, "cell")[0]["feedback"]["output"])
+        return str(bodies(tmp_path / name, "cell")[0]["feedback"]["output"])
 
     assert printed(1, "a") == printed(1, "b") != printed(2, "c")
 
@@ -64,7 +62,7 @@ def test_a_library_of_ones_own_is_used(tmp_path: Path) -> None:
     procedure.write_text(procedure.read_text().replace("    for thing", "    print('my own')\n    for thing"))
     command = ("run", "--env", "toy", "--types", "fetch", "--library", tmp_path / "mine", "--out", tmp_path / "run")
     assert planbook(*command).returncode == 0
-    assert {cell["feedback"]["output"] for cell in events(tmp_path / "run", "cell")} == {"my own\n"}
+    assert {cell["feedback"]["output"] for cell in bodies(tmp_path / "run", "cell")} == {"my own\n"}
 
 
 def test_an_episode_that_cannot_be_repeated_is_started_over(tmp_path: Path) -> None:
@@ -76,15 +74,15 @@ def test_an_episode_that_cannot_be_repeated_is_started_over(tmp_path: Path) -> N
     write_shelf(tmp_path, "cup_1")
     finished = planbook("run", "--resume", "run", "--allow-changed", "--json", cwd=tmp_path)
     assert result(finished)["solved"] == 2
-    seen = [step["observation"]["text"] for step in events(tmp_path / "run", "act")]
+    seen = [step["observation"]["text"] for step in bodies(tmp_path / "run", "act")]
     assert sorted(seen) == [f"On shelf_1 you see {thing}_1." for thing in ("cup", "mug", "mug")]
-    assert [ending["cause"] for ending in events(tmp_path / "run", "outcome")].count("diverged") == 1
+    assert [ending["cause"] for ending in bodies(tmp_path / "run", "outcome")].count("diverged") == 1
 
 
 def test_every_part_of_the_demo_finds_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    showing = Demo(None, Hosting(), as_json=True)
+    showing = Demo(Settings.of())
     parts = (*PLANNED.items(), ("build", BUILDING))
     for name, asked in parts:
-        folder = showing._folder(asked, name)
+        folder = showing.folder(asked, name)
         assert (folder.parent.name, folder.is_dir(), name in folder.name) == ("runs", True, True)

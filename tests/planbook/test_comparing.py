@@ -13,14 +13,14 @@ from planbook import errors
 from planbook.compare.pairs import RunComparison, compare, compare_all
 from planbook.compare.tables import comparison_parts, verdict_lines
 from planbook.config import Config, Learning
-from planbook.envs import Task, Verdict
+from planbook.envs import Verdict
 from planbook.planner import Ending
 from planbook.results.table import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal.printing import print_parts
 from tests.command import planbook, result
-from tests.rows import BROKEN, FAILED, SOLVED, toy_run, written
+from tests.rows import BROKEN, FAILED, SOLVED, fetch, toy_run, written
 
 FREE = prices_from(None)
 PLAN = "for box in boxes:\n    agent.open(box)\n" * 17
@@ -30,16 +30,26 @@ def held(first: Path, second: Path) -> RunComparison:
     return compare(read_folder(first, FREE), read_folder(second, FREE))
 
 
-def said(compared: RunComparison, width: int = 110) -> str:
+def rendered(compared: RunComparison, width: int = 110) -> str:
     out = Console(width=width, file=StringIO())
     print_parts(out, comparison_parts(compared, "B"))
     assert isinstance(out.file, StringIO)
     return out.file.getvalue()
 
 
-def test_two_real_runs_are_paired_by_task_and_seed(tmp_path: Path) -> None:
-    stored = toy_run(tmp_path / "stored", "procedures", 8)
-    asked = toy_run(tmp_path / "asked", "automanual", 6, seed=3)
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of stored procedures, on more tasks than the others."""
+    return toy_run(tmp_path_factory.mktemp("runs") / "stored", "procedures", 8)
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that asked a model, with another seed."""
+    return toy_run(tmp_path_factory.mktemp("runs") / "asked", "automanual", 6, seed=3)
+
+
+def test_two_real_runs_are_paired_by_task_and_seed(stored: Path, asked: Path) -> None:
     found = held(stored, asked)
     assert found.overall.pairs == found.overall.tasks == 12
     assert found.only_first == ("fetch/6", "fetch_two/6", "fetch/7", "fetch_two/7")
@@ -51,14 +61,13 @@ def test_two_real_runs_are_paired_by_task_and_seed(tmp_path: Path) -> None:
     assert all(each.cause == "unfinished" for each in found.changed)
     assert "different seeds (--seed 0 and 3)" in found.warnings[0]
     assert found.costs["model calls"].first.value == 0
-    told = said(found)
-    assert "Only in A, and in no figure below (4): fetch/6" in told
-    assert told.splitlines()[0] == f"A: {stored}"
+    printed = rendered(found)
+    assert "Only in A, and in no figure below (4): fetch/6" in printed
+    assert printed.splitlines()[0] == f"A: {stored}"
 
 
-def test_the_other_way_round_everything_is_the_opposite(tmp_path: Path) -> None:
-    first, second = toy_run(tmp_path / "one", "automanual"), toy_run(tmp_path / "two", "procedures")
-    there, back = held(first, second), held(second, first)
+def test_the_other_way_round_everything_is_the_opposite(stored: Path, asked: Path) -> None:
+    there, back = held(asked, stored), held(stored, asked)
     one, other = there.overall, back.overall
     assert (one.gained, one.lost, one.p) == (other.lost, other.gained, other.p)
     assert one.difference == -other.difference
@@ -68,10 +77,9 @@ def test_the_other_way_round_everything_is_the_opposite(tmp_path: Path) -> None:
         assert cost.first == back.costs[name].second
 
 
-def test_costs_are_those_of_the_whole_run_for_each_task_solved(tmp_path: Path) -> None:
-    first, second = toy_run(tmp_path / "one", "automanual"), toy_run(tmp_path / "two", "procedures")
-    found = held(first, second)
-    with closing(Run.open(first)) as run:
+def test_costs_are_those_of_the_whole_run_for_each_task_solved(stored: Path, asked: Path) -> None:
+    found = held(asked, stored)
+    with closing(Run.open(asked)) as run:
         spent = spent_so_far(run.store.events(), FREE)
     solved = found.first.solved
     assert found.costs["model calls"].first.value == pytest.approx(spent.calls / solved, abs=1e-5)
@@ -91,16 +99,13 @@ def test_costs_are_those_of_the_whole_run_for_each_task_solved(tmp_path: Path) -
 
 def rewarded(folder: Path, rewards: Sequence[float], repeats: int = 1, broken: int = 0) -> Path:
     """Write unsolved episodes with these rewards, and scores that are a part of them; the last ones broke."""
-    tasks = [
-        Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
-        for number in range(len(rewards) // repeats)
-    ]
+    tasks = [fetch(number) for number in range(len(rewards) // repeats)]
     config = Config(planner="procedures", env="toy", actions=9, repeats=repeats)
     with closing(Run.create(folder, config, tasks)) as run:
         for entry, reward in zip(run.entries(), rewards, strict=True):
             outcome = BROKEN if entry.index >= len(rewards) - broken else FAILED
-            verdict, told = Verdict(False, reward / 10), {"reward": reward, "steps": 5.0}
-            ending = Ending(outcome=outcome, cause=outcome.value, verdict=verdict, measures=told)
+            verdict, measures = Verdict(False, reward / 10), {"reward": reward, "steps": 5.0}
+            ending = Ending(outcome=outcome, cause=outcome.value, verdict=verdict, measures=measures)
             run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
     return folder
 
@@ -117,14 +122,14 @@ def test_what_environments_measure_is_compared_by_paired_t(tmp_path: Path) -> No
     assert reward.p_corrected == pytest.approx(2 * expected.pvalue, rel=1e-6), "after Holm; steps never differ"
     assert (steps.difference, steps.low, steps.high, steps.p_corrected) == (0, 0, 0, 1)
     assert score.difference == pytest.approx(8 / 60)
-    told = " ".join(said(found).split())
-    assert "paired t over tasks; p is corrected by Holm's method, the intervals are not." in told
-    assert "More than noise would give: score, reward." in told
-    assert "0 of 7: that shows no difference." in told
-    assert "A difference is more than noise if p is below 0.05" in told
+    printed = " ".join(rendered(found).split())
+    assert "paired t over tasks; p is corrected by Holm's method, the intervals are not." in printed
+    assert "More than noise would give: score, reward." in printed
+    assert "0 of 7: that shows no difference." in printed
+    assert "A difference is more than noise if p is below 0.05" in printed
 
 
-def test_repeats_of_a_task_are_one_case_of_what_is_measured_and_one_case_tells_nothing(tmp_path: Path) -> None:
+def test_repeats_of_a_task_are_one_case_and_one_case_has_no_interval(tmp_path: Path) -> None:
     first = rewarded(tmp_path / "one", (1.0, 1.0, 1.0, 1.0), repeats=2)
     found = held(first, rewarded(tmp_path / "two", (2.0, 4.0, 3.0, 6.0), repeats=2)).measures["reward"]
     assert (found.tasks, found.pairs) == (2, 4)
@@ -137,8 +142,8 @@ def test_repeats_of_a_task_are_one_case_of_what_is_measured_and_one_case_tells_n
 def test_measures_without_a_difference_are_no_cases_to_correct_for(tmp_path: Path) -> None:
     same = held(rewarded(tmp_path / "a", (1.0, 2.0)), rewarded(tmp_path / "b", (1.0, 2.0)))
     assert {each.p_corrected for each in same.measures.values()} == {1.0}
-    told = " ".join(said(same).split())
-    assert "the intervals are not. More than noise would give: none." in told
+    printed = " ".join(rendered(same).split())
+    assert "the intervals are not. More than noise would give: none." in printed
 
 
 def test_measures_of_several_runs_are_corrected_for_all_of_them(tmp_path: Path) -> None:
@@ -154,15 +159,14 @@ def test_measures_of_several_runs_are_corrected_for_all_of_them(tmp_path: Path) 
 def test_scores_that_only_say_solved_or_not_are_no_measure(tmp_path: Path) -> None:
     found = held(written(tmp_path / "one", [SOLVED, FAILED]), written(tmp_path / "two", [FAILED, FAILED]))
     assert found.measures == {}
-    assert "Measured by the environment" not in said(found)
+    assert "Measured by the environment" not in rendered(found)
 
 
-def test_a_run_against_itself_is_no_difference(tmp_path: Path) -> None:
-    first = toy_run(tmp_path / "one", "automanual")
-    found = held(first, toy_run(tmp_path / "two", "automanual"))
+def test_a_run_that_is_played_again_is_no_difference(asked: Path, tmp_path: Path) -> None:
+    found = held(asked, toy_run(tmp_path / "again", "automanual", seed=3))
     assert (found.overall.gained, found.overall.lost, found.overall.p) == (0, 0, 1.0)
     assert found.settings == ()
-    assert "A and B solved the same 10 of 12: that shows no difference" in " ".join(said(found).split())
+    assert "A and B solved the same 10 of 12: that shows no difference" in " ".join(rendered(found).split())
 
 
 def test_a_small_difference_may_be_noise(tmp_path: Path) -> None:
@@ -188,10 +192,10 @@ def test_with_repeats_tasks_are_what_is_swapped(tmp_path: Path) -> None:
     assert (found.overall.tasks, found.overall.pairs) == (2, 12)
     assert found.overall.p == pytest.approx(0.5)
     assert not found.overall.is_significant
-    told = said(found)
-    assert "Test: sign flips over tasks, exact; p is corrected by Holm's method" in told
-    assert "fetch/0 repeat 5" not in told.split("Solved by B only")[0]
-    assert "this difference may be noise" in told
+    printed = rendered(found)
+    assert "Test: sign flips over tasks, exact; p is corrected by Holm's method" in printed
+    assert "fetch/0 repeat 5" not in printed.split("Solved by B only")[0]
+    assert "this difference may be noise" in printed
 
 
 def test_fewer_repeats_leave_the_others_without_a_pair(tmp_path: Path) -> None:
@@ -200,7 +204,7 @@ def test_fewer_repeats_leave_the_others_without_a_pair(tmp_path: Path) -> None:
     assert found.only_first == ("fetch/0 (repeat 1)", "fetch/1 (repeat 1)", "fetch/2 (repeat 1)")
 
 
-def test_what_is_broken_or_not_run_is_told_apart_and_may_turn_the_verdict(tmp_path: Path) -> None:
+def test_what_is_broken_or_not_run_is_distinguished_and_may_turn_the_verdict(tmp_path: Path) -> None:
     first = written(tmp_path / "one", [SOLVED] * 10)
     second = written(tmp_path / "two", [SOLVED] * 3 + [BROKEN] * 4 + [None] * 3)
     found = held(first, second)
@@ -210,10 +214,10 @@ def test_what_is_broken_or_not_run_is_told_apart_and_may_turn_the_verdict(tmp_pa
     assert found.played is not None
     assert (found.played.pairs, found.played.lost) == (3, 0)
     assert all(each.unplayed for each in found.changed)
-    told = said(found)
-    assert "of A 0 broken and 0 not run, of B 4 broken and 3 not run" in told
-    assert "The result depends on them" in told
-    assert "fetch/9 (not run)" in told
+    printed = rendered(found)
+    assert "of A 0 broken and 0 not run, of B 4 broken and 3 not run" in printed
+    assert "The result depends on them" in printed
+    assert "fetch/9 (not run)" in printed
 
 
 def test_runs_of_other_environments_or_tasks_are_refused(tmp_path: Path) -> None:
@@ -230,7 +234,7 @@ def test_runs_of_other_environments_or_tasks_are_refused(tmp_path: Path) -> None
         held(first, later)
 
 
-def test_what_is_doubtful_about_a_comparison_is_told(tmp_path: Path) -> None:
+def test_what_is_doubtful_about_a_comparison_is_reported(tmp_path: Path) -> None:
     first = written(tmp_path / "one", [SOLVED, FAILED], learning=Learning())
     second = written(tmp_path / "two", [SOLVED, FAILED])
     with closing(Run.open(first, to_play=True)) as run:
@@ -240,7 +244,7 @@ def test_what_is_doubtful_about_a_comparison_is_told(tmp_path: Path) -> None:
     assert "contradicts itself: fetch/1: the outcome is direct_success, the verdict beside it not solved" in contradicts
 
 
-def test_several_runs_are_held_against_the_first_and_corrected_for_being_several(tmp_path: Path) -> None:
+def test_several_runs_are_compared_with_the_first_and_corrected_for_being_several(tmp_path: Path) -> None:
     runs = [
         read_folder(written(tmp_path / name, endings), FREE)
         for name, endings in {
@@ -253,13 +257,12 @@ def test_several_runs_are_held_against_the_first_and_corrected_for_being_several
     assert (two.overall.p, two.overall.p_corrected) == pytest.approx((2 / 64, 4 / 64))
     assert not two.overall.is_significant
     assert three.overall.p_corrected == three.overall.p == 0.5
-    assert "McNemar p = 0.062 after Holm" in said(two)
+    assert "McNemar p = 0.062 after Holm" in rendered(two)
 
 
 @pytest.mark.parametrize("width", [80, 110])
-def test_every_line_of_the_tables_fits(tmp_path: Path, width: int) -> None:
-    first, second = toy_run(tmp_path / "one", "automanual"), toy_run(tmp_path / "two", "procedures")
-    lines = said(held(first, second), width).splitlines()
+def test_every_line_of_the_tables_fits(stored: Path, asked: Path, width: int) -> None:
+    lines = rendered(held(asked, stored), width).splitlines()
     assert max(len(line) for line in lines if line and line[0] in "┏┡└│") <= width
     assert not any("…" in line for line in lines)
 
@@ -280,6 +283,6 @@ def test_the_command_ends_with_one_object(tmp_path: Path) -> None:
 def test_a_plan_among_the_settings_is_shown_in_short(tmp_path: Path) -> None:
     written(tmp_path / "a", [SOLVED])
     written(tmp_path / "b", [FAILED], planner_options={"code": PLAN})
-    told = said(held(tmp_path / "a", tmp_path / "b"), width=200)
-    (line,) = (line for line in told.splitlines() if "planner_options.code" in line)
+    printed = rendered(held(tmp_path / "a", tmp_path / "b"), width=200)
+    (line,) = (line for line in printed.splitlines() if "planner_options.code" in line)
     assert "in B: for box in boxes: agent.open(box) for box in boxes: ... (646 characters, SHA-256 " in line

@@ -7,19 +7,21 @@ from typing import Any
 import pytest
 
 from tests.command import planbook
+from tests.flows import saying
 from tests.shelf import write_shelf
 
 PLAN = "print(agent.look())\nprint(agent.look())\nprint(agent.look())\n"
 
 
-@pytest.fixture
-def recorded(tmp_path: Path) -> Path:
-    """A folder with an environment and a run on it."""
-    write_shelf(tmp_path, looks=2)
-    (tmp_path / "plan.py").write_text(PLAN)
-    done = planbook("exec", "plan.py", "--env", "shelf.py", "--task", "look/0", "--out", "run", cwd=tmp_path)
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an environment, which tests change, and a run on it."""
+    folder = tmp_path_factory.mktemp("recorded")
+    write_shelf(folder, looks=2)
+    (folder / "plan.py").write_text(PLAN)
+    done = planbook("exec", "plan.py", "--env", "shelf.py", "--task", "look/0", "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
-    return tmp_path
+    return folder
 
 
 def replayed(folder: Path) -> tuple[int, Any, str]:
@@ -29,31 +31,30 @@ def replayed(folder: Path) -> tuple[int, Any, str]:
 
 
 def test_an_unchanged_environment_gives_the_same(recorded: Path) -> None:
+    write_shelf(recorded, looks=2)
     code, counts, _ = replayed(recorded)
     assert (code, counts["same"]) == (0, 1)
 
 
-def test_other_numbers_in_ids_are_told_apart(recorded: Path) -> None:
+def test_other_numbers_in_ids_are_distinguished(recorded: Path) -> None:
     write_shelf(recorded, "mug_7 and mug_3", looks=2)
-    code, counts, told = replayed(recorded)
+    code, counts, printed = replayed(recorded)
     assert (code, counts["renamed ids"]) == (1, 1)
-    assert "look/0: renamed ids, at act 1" in told
-    assert "expected: line 1: agent.look() -> On shelf_1 you see mug_1 and mug_2." in told
-    assert "actual:   line 1: agent.look() -> On shelf_1 you see mug_7 and mug_3." in told
+    assert "look/0: renamed ids, at act 1" in printed
+    assert "expected: line 1: agent.look() -> On shelf_1 you see mug_1 and mug_2." in printed
+    assert "actual:   line 1: agent.look() -> On shelf_1 you see mug_7 and mug_3." in printed
 
 
-@pytest.mark.parametrize("things", ["mug_1 and mug_1", "cup_1 and mug_2", "mug_1"])
-def test_another_state_is_different(recorded: Path, things: str) -> None:
-    write_shelf(recorded, things, looks=2)
-    code, counts, _ = replayed(recorded)
+@pytest.mark.parametrize(
+    ("things", "looks", "act"),
+    [("mug_1 and mug_1", 2, 1), ("cup_1 and mug_2", 2, 1), ("mug_1", 2, 1), ("mug_1 and mug_2", 3, 2)],
+    ids=["one name for two", "another word", "fewer things", "a longer episode"],
+)
+def test_another_state_or_length_is_different(recorded: Path, things: str, looks: int, act: int) -> None:
+    write_shelf(recorded, things, looks)
+    code, counts, printed = replayed(recorded)
     assert (code, counts["different"]) == (1, 1)
-
-
-def test_an_episode_that_goes_on_longer_is_different(recorded: Path) -> None:
-    write_shelf(recorded, looks=3)
-    code, counts, told = replayed(recorded)
-    assert (code, counts["different"]) == (1, 1)
-    assert "look/0: different, at act 2" in told
+    assert f"look/0: different, at act {act}" in printed
 
 
 PURSE = """
@@ -84,18 +85,18 @@ class Purse(Environment):
 
 
 @pytest.mark.parametrize("ids", ["", 'object_ids = "[a-z]+_[0-9]+"'])
-def test_a_changed_value_is_no_renaming_and_the_changed_verdict_is_told(tmp_path: Path, ids: str) -> None:
+def test_a_changed_value_is_no_renaming_and_the_changed_verdict_is_reported(tmp_path: Path, ids: str) -> None:
     environment = PURSE.replace('name = "purse"', f'name = "purse"\n    {ids}')
     (tmp_path / "purse.py").write_text(environment.replace("PRICE", "4"))
     (tmp_path / "plan.py").write_text("agent.pay()\n")
     done = planbook("exec", "plan.py", "--env", "purse.py", "--task", "buy/0", "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (tmp_path / "purse.py").write_text(environment.replace("PRICE", "5"))
-    code, counts, told = replayed(tmp_path)
+    code, counts, printed = replayed(tmp_path)
     assert (code, counts["different"]) == (1, 1)
-    assert "expected: line 1: agent.pay() -> gold 5 is left, on shelf_1" in told
-    assert "the verdict changed: direct success, now failure" in told
-    assert "The verdict changed in 1 of them." in told
+    assert "expected: line 1: agent.pay() -> gold 5 is left, on shelf_1" in printed
+    assert "the verdict changed: direct success, now failure" in printed
+    assert "The verdict changed in 1 of them." in printed
 
 
 def test_names_must_stay_apart_over_the_whole_episode(recorded: Path) -> None:
@@ -108,10 +109,9 @@ def test_names_must_stay_apart_over_the_whole_episode(recorded: Path) -> None:
 
 
 def test_the_recorded_replies_carry_a_models_episode_to_its_verdict(recorded: Path) -> None:
-    (recorded / "says.py").write_text(
-        "def answer(messages, sampling):\n    return '```python\\nprint(agent.look())\\nprint(agent.look())\\n```'\n"
-    )
-    asked = ("--env", "shelf.py", "--task", "look/0", "--planner", "react", "--model", "scripted:says.py:answer")
+    write_shelf(recorded, looks=2)
+    model = saying(recorded, "```python\nprint(agent.look())\nprint(agent.look())\n```")
+    asked = ("--env", "shelf.py", "--task", "look/0", "--planner", "react", "--model", model)
     done = planbook("run", *asked, "--out", "asked", cwd=recorded)
     assert done.returncode == 0, done.stderr
     write_shelf(recorded, "cup_1", looks=3)

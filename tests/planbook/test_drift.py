@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from planbook.learning.postconditions import Reading, postcondition
 from tests.command import ROOT
 from tests.flows import asks, events, here
 
@@ -62,3 +63,23 @@ def test_a_procedure_is_repaired_after_its_post_condition_failed(tmp_path: Path)
     ]
     verified: list[Any] = [event.body for event in events(run, "task") if "learn/6/procedure" in event.scope]
     assert len({body["task"]["id"] for body in verified}) == 7, "the repair is verified on every task so far"
+
+
+TOGETHER = [{"what": "mug"}, {"what": "egg"}, {"what": "pen"}]
+
+
+@pytest.mark.parametrize(
+    ("readings", "asserted"),
+    [
+        ([{"agent.holding": "nothing"}] * 3, ["agent.holding == 'nothing'"]),
+        ([{"agent.holding": "nothing"}] * 2, []),
+        ([{"agent.cart()": "mug"}, {"agent.cart()": "egg"}], ["agent.cart() == task.params['what']"]),
+        ([{"agent.cart()": "mug"}, {"agent.cart()": "pen"}], []),
+        ([{"agent.cart()": "mug"}, None], []),
+        ([{"agent.cart()": "mug"}, {}], []),
+        ([], []),
+    ],
+)
+def test_what_always_held_or_was_the_value_of_a_parameter(readings: list[Reading | None], asserted: list[str]) -> None:
+    lines = postcondition(readings, TOGETHER[: len(readings)]).splitlines()
+    assert [line.removeprefix("assert ").partition(", f")[0] for line in lines] == asserted

@@ -14,7 +14,7 @@ from planbook.results.rows import Result
 from planbook.results.statistics import benjamini_hochberg, swapped_tails
 from planbook.results.table import RunResults
 from planbook.runs import Entry
-from tests.flows import BUILD, asks, here, scripted
+from tests.flows import asks, here, scripted
 from tests.planbook.planted import FIRST_SEED, NEEDED, NEEDING, RULES, TASKS, write_library
 
 PLANTED = f"scripted:{Path(__file__).with_name('planted.py')}:answer"
@@ -121,13 +121,6 @@ def test_tails_of_sums_when_any_run_could_have_been_the_first(
 def test_the_correction_is_that_of_benjamini_and_hochberg() -> None:
     assert benjamini_hochberg([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.16 / 3, 0.16 / 3, 0.5])
     assert benjamini_hochberg([]) == []
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("built") / "run"
-    assert here(*BUILD, "--tasks-per-type", 2, "--out", folder).returncode == 0
-    return folder
 
 
 def test_only_tasks_are_played_that_a_part_matters_to(built: Path, tmp_path: Path) -> None:

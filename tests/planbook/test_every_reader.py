@@ -136,7 +136,7 @@ READERS: Mapping[str, Callable[[Path, Path], tuple[object, ...]]] = {
 class Refused(NamedTuple):
     """What is said, and the exit code."""
 
-    said: str
+    message: str
     code: int = errors.BAD_INPUT
 
 
@@ -155,9 +155,7 @@ REFUSED: Mapping[str, Mapping[str, Refused]] = {
         "replay": Refused("replay the run they come from"),
         "rerun": Refused("repeat the run that it was exported from"),
     },
-    "a_run_built_from_another": {
-        "replay": Refused("replay the run they come from"),
-    },
+    "a_run_built_from_another": {"replay": Refused("replay the run they come from")},
     "a_graph_run": {
         name: Refused("`planbook graph run --out` continues them")
         for name in READERS
@@ -189,7 +187,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("kind", REFUSED)
 def test_it_works_or_says_what_to_do(kind: str, reader: str, runs: Mapping[str, Path], tmp_path: Path) -> None:
-    shutil.copytree(runs[kind], tmp_path / "beside")
+    if reader == "compare":
+        shutil.copytree(runs[kind], tmp_path / "beside")
     finished = here(*READERS[reader](runs[kind], tmp_path))
     refused = REFUSED[kind].get(reader)
     if refused is None:
@@ -197,7 +196,7 @@ def test_it_works_or_says_what_to_do(kind: str, reader: str, runs: Mapping[str, 
         assert finished.stdout or finished.stderr
         return
     assert finished.returncode == refused.code, finished.printed
-    assert refused.said in finished.printed
+    assert refused.message in finished.printed
     if refused.code == errors.BAD_INPUT:
         lines = finished.stderr.splitlines()
         assert [line.startswith("planbook: ") for line in lines] == [False] * (len(lines) - 1) + [True]
@@ -217,7 +216,7 @@ def test_whatever_can_be_read_can_be_watched(kind: str, runs: Mapping[str, Path]
 def test_what_cannot_be_read_is_not_watched(kind: str, runs: Mapping[str, Path]) -> None:
     finished = here("watch", runs[kind], "--no-browser")
     assert (finished.returncode, finished.stderr.count("\n")) == (errors.BAD_INPUT, 1), finished.printed
-    assert REFUSED[kind]["compare"].said in finished.printed
+    assert REFUSED[kind]["compare"].message in finished.printed
 
 
 @contextmanager
@@ -228,12 +227,20 @@ def watching(folder: Path) -> Iterator[tuple[Following, Pages]]:
         yield following, Pages(following, RunControl(following))
 
 
-def test_watching_says_why_a_run_could_not_be_gone_on_with(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("written", "instead", "problem"),
+    [("", "", "Stopped: "), ('"automanual"', '"no-such-method"', "no-such-method")],
+    ids=["out of budget", "unknown method"],
+)
+def test_watching_says_why_a_run_could_not_be_resumed(tmp_path: Path, written: str, instead: str, problem: str) -> None:
     folder = an_unfinished_run(tmp_path)
+    file = folder / "run.json"
+    file.write_text(file.read_text().replace(written, instead) if written else file.read_text())
     with watching(folder) as (following, pages):
         following.catch_up()
         pages._control.ask("go on")
-        wait_until(lambda: "Stopped: " in pages.news(0)[1]["state"]["problem"])
+        wait_until(lambda: problem in pages.news(0)[1]["state"]["problem"])
+        assert pages._control.doing == "stopped"
 
 
 def in_postgres(home: Path, url: str) -> Path:
@@ -275,7 +282,7 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_the_surroundings(
         monkeypatch.setenv("PGPASSFILE", "/nowhere")
 
 
-def test_a_run_in_postgresql_is_gone_on_with_from_watching(
+def test_a_run_in_postgresql_is_resumed_from_watching(
     tmp_path: Path, postgres: "Server", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", postgres.password)

@@ -9,7 +9,7 @@ import pytest
 from planbook.planner.models import openai_api
 from tests.flows import BUILD, Finished, asks, events, files, here, history, prompt, scripted, table
 from tests.openai_server import Refusal, Server, serving
-from tests.toy_script import said
+from tests.toy_script import served_answer
 
 SMALL = ("--types", "fetch", "--tasks-per-type", "2", "--no-procedures")
 SERVED = ("build", "--env", "toy", "--model", "openai:served", *SMALL)
@@ -17,23 +17,23 @@ SERVED = ("build", "--env", "toy", "--model", "openai:served", *SMALL)
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    with serving(said) as server:
+    with serving(served_answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "the-key")
         monkeypatch.setattr(openai_api, "MAX_BACK_OFF", 0.01)
         yield server
 
 
-def assert_one_line(failed: Finished, code: int, *says: str) -> None:
+def assert_one_line(failed: Finished, code: int, *messages: str) -> None:
     assert failed.returncode == code
     assert failed.stderr.count("planbook: ") == 1
     assert "Traceback" not in failed.stderr
-    for each in says:
+    for each in messages:
         assert each in failed.printed
 
 
 @pytest.mark.parametrize(
-    ("well_for", "trouble", "says"),
+    ("well_for", "trouble", "messages"),
     [
         (
             0,
@@ -46,7 +46,7 @@ def assert_one_line(failed: Finished, code: int, *says: str) -> None:
     ],
 )
 def test_a_server_that_fails_stops_the_run_which_goes_on_when_it_is_well(
-    tmp_path: Path, server: Server, well_for: int, trouble: Refusal, says: tuple[str, ...]
+    tmp_path: Path, server: Server, well_for: int, trouble: Refusal, messages: tuple[str, ...]
 ) -> None:
     folder = tmp_path / "run"
     command = (*SERVED, "--out", folder)
@@ -54,7 +54,7 @@ def test_a_server_that_fails_stops_the_run_which_goes_on_when_it_is_well(
         assert here(*command, "--budget", f"calls={well_for}").returncode == 4
     server.troubles += [trouble] * 50
     failed = here(*command, "--budget", "calls=1000")
-    assert_one_line(failed, 3, *says, f"resume with: planbook run --resume {folder}")
+    assert_one_line(failed, 3, *messages, f"resume with: planbook run --resume {folder}")
     assert len(asks(folder)) == well_for
     server.troubles.clear()
     before = len(server.requests)
@@ -69,18 +69,20 @@ def rules(folder: Path) -> str:
 
 
 def test_a_planner_that_talks_rubbish_fails_every_task_by_parse(tmp_path: Path) -> None:
-    finished = here(
-        *BUILD, "--model", f"planner={scripted('rubbish')}", "--tasks-per-type", 2, "--json", "--out", tmp_path / "r"
-    )
+    """What a failed episode teaches is asked even where there was no plan at all."""
+    rubbish = ("--model", f"planner={scripted('rubbish')}", "--tasks-per-type", 2)
+    finished = here(*BUILD, *rubbish, "--json", "--out", tmp_path / "r")
     assert finished.returncode == 0, finished.printed
     summary = finished.result
     assert (summary["tasks"], summary["solved"], summary["failures"]) == (4, 0, {"parse": 4})
     assert len(asks(tmp_path / "r", "planner", "automanual/task")) == 4 * 3, "asked again twice"
+    assert "The task was not done." in prompt(asks(tmp_path / "r", "builder")[0])
+    assert len(events(tmp_path / "r", "learnt", "learn")) == 4
     tested = here("test", "--env", "toy", "--model", scripted("rubbish"), "--json", "--out", tmp_path / "t")
     assert (tested.returncode, tested.result["failures"]) == (0, {"parse": 12})
 
 
-def test_a_builder_that_talks_rubbish_changes_no_rule_and_that_is_told(tmp_path: Path) -> None:
+def test_a_builder_that_talks_rubbish_changes_no_rule_and_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     finished = here(*BUILD, *SMALL, "--model", f"builder={scripted('rubbish')}", "--json", "--out", folder)
     assert finished.returncode == 0, finished.printed
@@ -177,11 +179,3 @@ def test_a_prompt_that_changed_is_missed_by_its_template_and_can_be_recorded_the
     tape.write_text(taped[0].read_text())
     assert here(*command).returncode == 0
     assert files(folder / "learnt")["toy/rules.json"] == files(taped[1] / "learnt")["toy/rules.json"]
-
-
-def test_the_builder_sees_a_failure_to_parse(tmp_path: Path) -> None:
-    """What a failed episode teaches is asked even where there was no plan at all."""
-    folder = tmp_path / "run"
-    assert here(*BUILD, *SMALL, "--model", f"planner={scripted('rubbish')}", "--out", folder).returncode == 0
-    assert "The task was not done." in prompt(asks(folder, "builder")[0])
-    assert len(events(folder, "learnt", "learn")) == 2

@@ -9,7 +9,7 @@ from planbook.envs import Action, Observation, Task
 from planbook.planner import Step, Trajectory
 from planbook.planner.trajectory import Rewind, Round
 from planbook.resuming import _kept_steps
-from tests.flows import BUILD, asks, events, here, prompt, scripted
+from tests.flows import asks, events, here, prompt, scripted
 
 TASK = Task(id="t", env="toy", split="all", type="fetch", goal="")
 SEARCH = """
@@ -19,13 +19,6 @@ for number in range(1, 9):
             agent.take(thing, f"box_{number}")
             agent.put(thing)
 """
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("built") / "run"
-    assert here(*BUILD, "--tasks-per-type", 2, "--out", folder).returncode == 0
-    return folder
 
 
 @pytest.fixture(scope="module")

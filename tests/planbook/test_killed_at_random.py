@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.executing import ENVIRONMENT, told
+from tests.executing import ENVIRONMENT, episodes_of
 from tests.killing import SANDBOXED, SEED, RandomKills, number_of_kills, survive_in_all
 from tests.openai_server import Messages, Server, serving
 from tests.postgres import Server as Postgres
-from tests.toy_script import said
+from tests.toy_script import served_answer
 
 JOBS = 3
 THINKS = 0.08
@@ -29,7 +29,7 @@ DURABLE = "options=-csynchronous_commit%3Don"
 
 def thinking(messages: Messages) -> str:
     time.sleep(THINKS)
-    return said(messages)
+    return served_answer(messages)
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +55,9 @@ class Undisturbed:
     """What happens when nobody is killed, and how many calls that takes."""
 
     def __init__(self, folder: Path, model: Server) -> None:
-        played = RandomKills(command(folder, "threads"), folder / "said", random.Random(0), environment(model))
+        played = RandomKills(command(folder, "threads"), folder / "served_answer", random.Random(0), environment(model))
         played.survive(0)
-        self.history, self.calls = told(folder), len(model.requests)
+        self.history, self.calls = episodes_of(folder), len(model.requests)
         assert self.calls == sum(kind == "ask" for _, kind, *_ in self.history) > 30
 
 
@@ -83,14 +83,14 @@ def survive(
         place = folder / str(number)
         model.requests.clear()
         asked = command(place, executor, *more)
-        return RandomKills(asked, place / "said", dice, {**environment(model), **env}, **settings)
+        return RandomKills(asked, place / "served_answer", dice, {**environment(model), **env}, **settings)
 
     def check(played: RandomKills) -> None:
-        place = played.said.parent
-        assert told(place) == undisturbed.history, played.told()
-        assert "Traceback" not in played.said.read_text(), played.told()
+        place = played.output.parent
+        assert episodes_of(place) == undisturbed.history, played.report()
+        assert "Traceback" not in played.output.read_text(), played.report()
         again = JOBS * sum(blow.what != SANDBOXED for blow in played.blows)
-        assert undisturbed.calls <= len(model.requests) <= undisturbed.calls + again, played.told()
+        assert undisturbed.calls <= len(model.requests) <= undisturbed.calls + again, played.report()
 
     runs = survive_in_all(kills, begin, check)
     with (folder / "blows").open("w") as file:
@@ -116,18 +116,10 @@ def test_a_run_whose_database_is_hit_too_survives(
     """A server of PostgreSQL that has lost a backend drops every connection, and recovers."""
     assert postgres.process is not None
     monkeypatch.setenv("PGPASSWORD", postgres.password)
-    survive(
-        tmp_path,
-        executor,
-        number_of_kills(6),
-        model,
-        undisturbed,
-        "--store",
-        f"{postgres.url}?{DURABLE}",
-        more=[postgres.process.pid],
-        more_kinds=frozenset({"backend"}),
-        waits=frozenset({"backend"}),
-    )
+    backends = frozenset({"backend"})
+    store = ("--store", f"{postgres.url}?{DURABLE}")
+    more: dict[str, Any] = {"more": [postgres.process.pid], "more_kinds": backends, "waits": backends}
+    survive(tmp_path, executor, number_of_kills(6), model, undisturbed, *store, **more)
 
 
 @pytest.fixture(scope="module")
@@ -144,16 +136,9 @@ def cluster(model: Server) -> Iterator[str]:
 
 @pytest.mark.deep
 def test_a_run_on_a_ray_cluster_survives(tmp_path: Path, model: Server, undisturbed: Undisturbed, cluster: str) -> None:
-    survive(
-        tmp_path,
-        "ray",
-        number_of_kills(12),
-        model,
-        undisturbed,
-        env={"RAY_ADDRESS": cluster},
-        more=[os.getpid()],
-        more_kinds=frozenset({"actor", "zygote", SANDBOXED}),
-    )
+    kinds, env = frozenset({"actor", "zygote", SANDBOXED}), {"RAY_ADDRESS": cluster}
+    more: dict[str, Any] = {"env": env, "more": [os.getpid()], "more_kinds": kinds}
+    survive(tmp_path, "ray", number_of_kills(12), model, undisturbed, **more)
 
 
 @pytest.mark.deep

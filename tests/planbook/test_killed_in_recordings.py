@@ -27,15 +27,14 @@ ALL = {
 }
 LIVES = 4
 QUICK = ("adapt-shopping-stepwise", "inner-monologue-minecraft", "lats-textcraft", "react-shopping", "spring-crafter")
-"""Recordings of different families in which killing the worker at every call takes little time."""
+"""Recordings of different families, played in little time."""
 
 
 def rows() -> Iterator[object]:
     """Give each victim with each recording."""
     for victim in VICTIMS:
         for name in EPISODES if ALL[victim] else USUAL:
-            slow = victim == "sandbox worker" and name not in QUICK
-            yield pytest.param(victim, name, marks=[pytest.mark.deep] * slow)
+            yield pytest.param(victim, name, marks=[pytest.mark.deep] * (name not in QUICK))
 
 
 @pytest.fixture(scope="module")

@@ -16,14 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from planbook.config import RECORDINGS
-from planbook.planner.models.recordings import read_recording
 from planbook.planner.rendered import digest
 from tests.command import ROOT
-from tests.flows import BUILD, asks, events, files, here, history, table
+from tests.flows import BUILD, asks, command_of, events, files, here, history, table
 from tests.killing import KILLED, lives
 from tests.openai_server import Completion, Messages, Server, serving
-from tests.toy_script import said
+from tests.toy_script import served_answer
 
 SERVED = ("build", "--env", "toy", "--model", "openai:served", "--types", "fetch", "--tasks-per-type", "3")
 SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", "3")
@@ -134,12 +132,11 @@ def assert_same(folder: Path, undisturbed: Path) -> None:
     assert tables[0] == tables[1]
 
 
-DEEP = [("play", "", 1), ("play", "", 2), ("play", "", 13), ("build", "", 1), ("build", "", 17), ("build", "learnt", 1)]
+DEEP = [("play", "", 1), ("play", "", 2), ("play", "", 5), ("build", "", 1), ("build", "", 17), ("build", "learnt", 1)]
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "every"),
-    [("play", "", 5), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)],
+    ("name", "kind", "every"), [("play", "", 13), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)]
 )
 def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(
     tmp_path: Path, undisturbed: dict[str, Path], name: str, kind: str, every: int
@@ -151,33 +148,10 @@ def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(
     assert_same(tmp_path / "run", undisturbed[name])
 
 
-@contextmanager
-def served() -> Iterator[Server]:
-    with serving(said) as server:
-        yield server
-
-
 @pytest.fixture
 def asked_for(undisturbed: dict[str, Path]) -> list[str]:
     """The last message of every request that the undisturbed run sends."""
     return [str(event.body["messages"][-1]["content"]) for event in events(undisturbed["build"], "ask")]  # type: ignore[index, call-overload]
-
-
-@pytest.mark.deep
-def test_what_was_answered_before_a_kill_is_not_asked_again(tmp_path: Path, asked_for: list[str]) -> None:
-    with served() as server:
-        kills: list[list[object]] = [
-            ["ask", 1],
-            ["act", 4],
-            ["learnt", 1],
-            ["cell", 1],
-            ["ask", 3],
-            ["outcome", 1],
-            ["", 0],
-        ]
-        codes = lives(kills, *SERVED, "--out", tmp_path / "run", url=server.url)
-        assert codes == [KILLED] * 6 + [0]
-        assert last_messages(server) == asked_for
 
 
 @pytest.mark.deep
@@ -189,7 +163,7 @@ def test_a_kill_in_the_middle_of_a_call_repeats_that_call_only(
     def said_and_killed(messages: Messages) -> str:
         if len(server.requests) in killed_at:
             os.kill(int(pid.read_text()), signal.SIGKILL)
-        return said(messages)
+        return served_answer(messages)
 
     with serving(said_and_killed) as server:
         command = (*SERVED, "--out", tmp_path / "run")
@@ -238,9 +212,7 @@ def test_formulating_killed_in_between_does_not_ask_again(tmp_path: Path, undist
 
 def replies(name: str, folder: Path) -> dict[str, str]:
     """What the recording answers to which conversation, in the words of today."""
-    header, _ = read_recording(RECORDINGS / f"{name}.jsonl")
-    run = [*header.command.split(), "--model", f"recorded:{name}", "--out", folder]
-    assert here(*run).returncode == 0
+    assert here(*command_of(name), "--model", f"recorded:{name}", "--out", folder).returncode == 0
     return {conversation(each["messages"]): each["reply"]["text"] for each in asks(folder)}
 
 
@@ -263,8 +235,7 @@ def speaking(recorded: Mapping[str, str], deadly: int = 0, pid: Path = Path()) -
 
 
 def command(name: str, folder: Path) -> list[str]:
-    header, _ = read_recording(RECORDINGS / f"{name}.jsonl")
-    return [*header.command.split(), "--model", "openai:served", "--out", str(folder)]
+    return [*command_of(name), "--model", "openai:served", "--out", str(folder)]
 
 
 def asked(server: Server) -> Counter[str]:

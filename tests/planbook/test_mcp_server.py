@@ -53,29 +53,28 @@ def test_plans_are_checked_and_run_with_the_state_of_a_session() -> None:
         await called(client, "begin_task")
         assert (await called(client, "check_plan", code="seen"))[0]["type"] == "unknown-name"
         assert "there is no task fetch/9" in (await called(client, "begin_task", task="fetch/9")).replace("'", "")
+        await check_procedures(client)
 
     served(*TOY, use=use)
 
 
-def test_verified_procedures_are_tools() -> None:
-    async def use(client: Any) -> None:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert tools["check_plan"].annotations.read_only_hint
-        assert "Verified plan code for tasks of the type fetch" in tools["fetch"].description
-        done = await called(client, "fetch", task="fetch/2")
-        assert done["faults"] == []
-        assert done["actions"] > 1
-        assert done["ended"]
-        assert done["solved"] is True
-        assert "Begin a task with begin_task" in await called(client, "run_plan", code="1")
-        await called(client, "begin_task", task="fetch/1")
-        tasks = json.loads((await client.read_resource("planbook://tasks")).contents[0].text)
-        params = next(task["params"] for task in tasks if task["id"] == "fetch/1")
-        assert "Input should be a valid string" in await called(client, "fetch", params={"things": [1]})
-        assert "Extra inputs are not permitted" in await called(client, "fetch", params={**params, "thing": "x"})
-        assert (await called(client, "fetch", params=params))["solved"] is True
-
-    served(*TOY, use=use)
+async def check_procedures(client: Any) -> None:
+    """Check that verified procedures are tools."""
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert tools["check_plan"].annotations.read_only_hint
+    assert "Verified plan code for tasks of the type fetch" in tools["fetch"].description
+    done = await called(client, "fetch", task="fetch/2")
+    assert done["faults"] == []
+    assert done["actions"] > 1
+    assert done["ended"]
+    assert done["solved"] is True
+    assert "Begin a task with begin_task" in await called(client, "run_plan", code="1")
+    await called(client, "begin_task", task="fetch/1")
+    tasks = json.loads((await client.read_resource("planbook://tasks")).contents[0].text)
+    params = next(task["params"] for task in tasks if task["id"] == "fetch/1")
+    assert "Input should be a valid string" in await called(client, "fetch", params={"things": [1]})
+    assert "Extra inputs are not permitted" in await called(client, "fetch", params={**params, "thing": "x"})
+    assert (await called(client, "fetch", params=params))["solved"] is True
 
 
 def test_the_manual_is_a_resource() -> None:
@@ -118,10 +117,10 @@ def test_the_first_answer_counts(tmp_path: Path) -> None:
     served("--env", f"module:{tmp_path}/sums.py", "-o", f"tasks={tmp_path}/tasks.yaml", use=use)
 
 
-def test_a_server_behind_it_that_dies_is_told_and_started_again() -> None:
+def test_a_server_behind_it_that_dies_is_reported_and_started_again() -> None:
     async def use(client: Any) -> None:
-        told = await called(client, "run_plan", code="agent.die()")
-        assert "the MCP server unruly died, calling die; its last words: out of luck" in told
+        message = await called(client, "run_plan", code="agent.die()")
+        assert "the MCP server unruly died, calling die; its last words: out of luck" in message
         assert "Begin a task with begin_task" in await called(client, "run_plan", code="agent.fail()")
         assert await called(client, "begin_task")
         failed = await called(client, "run_plan", code="agent.fail()")

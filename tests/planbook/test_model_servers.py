@@ -14,14 +14,14 @@ from planbook.planner.models import openai_api
 from tests.command import ROOT
 from tests.flows import asks, events, here, scripted
 from tests.openai_server import Refusal, Server, Silence, serving
-from tests.toy_script import said
+from tests.toy_script import served_answer
 
 SERVED = ("run", "--env", "toy", "--planner", "automanual", "--model", "openai:served", "--task", "fetch/0")
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    with serving(said) as server:
+    with serving(served_answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "the-key")
         monkeypatch.setattr(openai_api, "MAX_BACK_OFF", 0.01)
@@ -43,7 +43,7 @@ BUSY = Refusal(429, "slow down")
 
 
 @pytest.mark.parametrize(
-    ("trouble", "requests", "says", "advice"),
+    ("trouble", "requests", "message", "advice"),
     [
         (Refusal(500, "out of order"), 7, "failed after 7 requests: ", "Look at the server's log"),
         (BUSY, 19, "still limits the rate of requests after 19 requests: ", "a smaller --jobs"),
@@ -53,18 +53,18 @@ BUSY = Refusal(429, "slow down")
     ],
 )
 def test_each_failure_has_its_own_advice(
-    tmp_path: Path, server: Server, trouble: Refusal | Silence, requests: int, says: str, advice: str
+    tmp_path: Path, server: Server, trouble: Refusal | Silence, requests: int, message: str, advice: str
 ) -> None:
     server.troubles += [trouble] * 30
     failed = here(*SERVED, "--timeout", "idle=0.3", "--out", tmp_path / "run")
     assert failed.returncode == 3
-    assert says in failed.printed
+    assert message in failed.printed
     assert advice in failed.printed
     assert len(server.requests) == requests
 
 
 def test_a_server_that_is_down_is_another_failure(tmp_path: Path, server: Server) -> None:
-    with serving(said) as gone:
+    with serving(served_answer) as gone:
         os.environ["OPENAI_BASE_URL"] = gone.url
     failed = here(*SERVED, "--out", tmp_path / "run")
     assert failed.returncode == 3
@@ -104,7 +104,7 @@ def test_the_seconds_of_the_budget_end_a_call_in_flight(tmp_path: Path, server: 
     assert time.monotonic() - begun < 50, "the server would have answered after 60 s"
 
 
-@pytest.mark.parametrize("executor", ["threads", "processes"])
+@pytest.mark.parametrize("executor", ["threads", pytest.param("processes", marks=pytest.mark.deep)])
 def test_one_ctrl_c_stops_a_run_that_waits_for_a_server(tmp_path: Path, server: Server, executor: str) -> None:
     server.troubles += [Silence(100)] * 4
     command = [sys.executable, "-m", "planbook", *SERVED, "--executor", executor, "--out", str(tmp_path / "run")]
@@ -119,13 +119,11 @@ def test_one_ctrl_c_stops_a_run_that_waits_for_a_server(tmp_path: Path, server: 
     assert "Resume with: planbook run --resume" in output
 
 
-@pytest.mark.parametrize("executor", ["threads", "processes"])
-def test_calls_side_by_side_stay_within_the_budget(tmp_path: Path, executor: str) -> None:
+def test_calls_side_by_side_stay_within_the_budget(tmp_path: Path) -> None:
     """Each call may take some 6,000 tokens, so that four at once would go beyond what is left at the end."""
     folder, tokens = tmp_path / "run", 30_000
     played = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9")
-    hosted = ("--jobs", 4, "--executor", executor, "--budget", f"tokens={tokens}")
-    stopped = here(*played, *hosted, "--json", "--out", folder)
+    stopped = here(*played, "--jobs", 4, "--budget", f"tokens={tokens}", "--json", "--out", folder)
     assert stopped.returncode == 4, stopped.printed
     assert "--budget tokens=60000" in stopped.printed
     used = sum(each["reply"]["usage"]["prompt"] + each["reply"]["usage"]["completion"] for each in asks(folder))

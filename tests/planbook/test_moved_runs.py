@@ -75,6 +75,6 @@ def test_a_recording_that_is_added_to_is_found_again_with_the_model_behind_it(tm
     (tmp_path / "now" / "tape.jsonl").write_text("")
     was = {"default": f"recorded:{tmp_path}/first/tape.jsonl+exchange:{tmp_path}/now/asked"}
     config = Config(planner="react", env="toy", actions=1, models=was)
-    told = f"recorded:{tmp_path}/now/tape.jsonl+exchange:{tmp_path}/now/asked"
-    assert with_present_paths(config, tmp_path / "now" / "run").models == {"default": told}
+    expected = f"recorded:{tmp_path}/now/tape.jsonl+exchange:{tmp_path}/now/asked"
+    assert with_present_paths(config, tmp_path / "now" / "run").models == {"default": expected}
     assert without_folders(config).models == {"default": "recorded:tape.jsonl+exchange:asked"}

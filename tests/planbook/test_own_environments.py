@@ -6,7 +6,7 @@ import pytest
 
 from planbook import errors
 from tests.command import ROOT
-from tests.flows import asks, here
+from tests.flows import asks, events, here, saying, scripted
 
 OWN = ROOT / "tests" / "own_environments"
 
@@ -38,17 +38,8 @@ def test_faults_of_an_environment_are_broken_and_say_where(tmp_path: Path) -> No
 
 
 def test_a_model_is_not_told_of_faults_of_the_environment(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(
-        "def answer(messages, sampling):\n    return '```python\\nagent.push(\"north\")\\n```'\n"
-    )
-    given = (
-        "--env",
-        OWN / "broken.py",
-        "--types",
-        "returns a number",
-        "--model",
-        f"scripted:{tmp_path}/model.py:answer",
-    )
+    model = saying(tmp_path, "```python\nagent.push('north')\n```")
+    given = ("--env", OWN / "broken.py", "--types", "returns a number", "--model", model)
     played = here("run", "--planner", "automanual", *given, "--out", tmp_path / "run", "--json")
     assert (played.returncode, played.result["failures"]) == (errors.BROKEN, {"broken": 1})
     assert len(asks(tmp_path / "run")) == 1
@@ -82,7 +73,7 @@ class Own(Environment):
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "told"),
+    ("written", "instead", "message"),
     [
         ('("a",), ("all",)', '"a", ("all",)', 'types must be a tuple, such as types = ("a",)'),
         ('("all",)', '("all",)\n    attributes = ("x",)', "attributes must map names to descriptions"),
@@ -90,7 +81,7 @@ class Own(Environment):
         ("from planbook", "raise SystemExit(3)\nfrom planbook", "failed while it was imported: SystemExit"),
     ],
 )
-def test_a_mistake_in_an_environment_gets_one_line(written: str, instead: str, told: str, tmp_path: Path) -> None:
+def test_a_mistake_in_an_environment_gets_one_line(written: str, instead: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "go.py").write_text("agent.go()\n")
     assert SOUND.count(written) >= 1
     folder = tmp_path / "mistaken"
@@ -98,7 +89,7 @@ def test_a_mistake_in_an_environment_gets_one_line(written: str, instead: str, t
     (folder / "own.py").write_text(SOUND.replace(written, instead, 1))
     finished = here("exec", tmp_path / "go.py", "--env", folder / "own.py", "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
-    assert told in finished.printed
+    assert message in finished.printed
     assert "Traceback" not in finished.printed
 
 
@@ -111,3 +102,48 @@ def test_plans_import_the_packages_that_an_environment_offers(tmp_path: Path) ->
     assert "total 6" in here("show", tmp_path / "run", 0).printed
     (tmp_path / "bare.py").write_text(SOUND)
     assert "there is no module `numpy`" in here("check", plan, "--env", tmp_path / "bare.py").printed
+
+
+def test_wrong_answers_in_an_environment_of_ones_own_are_false_claims(tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text("agent.answer(2)\n")
+    run = tmp_path / "run"
+    played = here("exec", tmp_path / "two.py", "--env", OWN / "quiz.py", "--out", run, "--json")
+    assert played.returncode == 0, played.printed
+    claims = played.result["claims"]
+    assert (claims["claimed_and_solved"], claims["claimed_and_not"]) == (1, 2)
+    printed = here("exec", tmp_path / "two.py", "--env", OWN / "quiz.py", "--out", tmp_path / "again")
+    assert "False claims: sum/2 (claimed solved), sum/3 (claimed solved)" in printed.printed
+    assert here("report", run, "--out", tmp_path / "report.html").returncode == 0
+    assert "Nothing was claimed of any whole task" not in (tmp_path / "report.html").read_text()
+
+
+BREAKS = """
+from planbook.envs.toy import Toy
+
+
+class Fragile(Toy):
+    resets = 0
+
+    def begin(self, task):
+        Fragile.resets += 1
+        self.dead = getattr(self, "dead", False) or Fragile.resets in {dies}
+        if self.dead:
+            raise OSError("the world is gone")
+        return super().begin(task)
+"""
+
+
+@pytest.mark.parametrize(("dies", "procedures"), [((2,), 1), ((2, 3, 4), 0)])
+def test_an_environment_that_dies_while_a_procedure_is_verified_is_made_anew(
+    tmp_path: Path, dies: tuple[int, ...], procedures: int
+) -> None:
+    """Reset 1 is the first episode; the others verify it, and are repeated twice at most in a new environment."""
+    (tmp_path / "fragile.py").write_text(BREAKS.replace("{dies}", str(dies)))
+    command = ("build", "--env", f"{tmp_path / 'fragile.py'}:Fragile", "--model", scripted(), "--types", "fetch")
+    finished = here(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")
+    assert finished.returncode == 0, finished.printed
+    assert finished.result["solved"] == 3
+    first = [e for e in events(tmp_path / "run", "outcome", "learn/0") if "/verification/0/" in e.scope]
+    assert [e.body["outcome"] for e in first].count("broken") == len(dies)
+    asked = asks(tmp_path / "run", "planner", "generalise_again")
+    assert len(asked) == (0 if procedures else 1), "a world that broke once is not the procedure's fault"

@@ -73,7 +73,7 @@ def test_a_record_and_figures_of_its_own_take_the_file_alone(tmp_path: Path) -> 
     assert "draft 0" in here("show", tmp_path / "again", 1).printed
 
 
-def test_a_method_whose_options_have_changed_is_told_before_anything_is_played(tmp_path: Path) -> None:
+def test_a_method_whose_options_have_changed_is_reported_before_anything_is_played(tmp_path: Path) -> None:
     method = """
 from planbook.planner import Options
 
@@ -143,20 +143,18 @@ def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
-        ("", "has 2 methods: name"),
-        (":nothing", "has no 'nothing'; it has one_argument, coroutine, fails, divide, wrong_options, second"),
         (":one_argument", "must take two arguments, (episode, options)"),
         (":coroutine", "is a coroutine; a method is a plain function"),
         (":number", "is of type int; name a function (episode, options), or a Method"),
         (":wrong_options", "its options must be a class derived from planner.Options"),
     ],
 )
-def test_a_mistake_in_a_method_gets_one_line(name: str, told: str, tmp_path: Path) -> None:
+def test_a_mistake_in_a_method_gets_one_line(name: str, message: str, tmp_path: Path) -> None:
     finished = here("run", "--planner", f"{OWN}/faulty.py{name}", *TASKS, "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
-    assert told in finished.printed
+    assert message in finished.printed
     assert "Traceback" not in finished.printed
 
 
@@ -188,8 +186,7 @@ def test_a_method_of_another_package_is_known_by_its_name(tmp_path: Path) -> Non
 
 
 def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
-    ignored = shutil.ignore_patterns("__pycache__", "recordings")
-    shutil.copytree(ROOT / "planbook", tmp_path / "planbook", ignore=ignored)
+    shutil.copytree(ROOT / "planbook", tmp_path / "planbook", ignore=shutil.ignore_patterns("recordings"))
     strategies = tmp_path / "planbook" / "planner" / "strategies"
     code = (ROOT / "examples" / "refine.py").read_text()
     code = code.replace("method = Method(", 'METHODS = {"refine": Method(').rstrip() + "}\n"

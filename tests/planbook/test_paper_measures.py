@@ -8,70 +8,22 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
-from planbook.papers.comparison import COLUMNS
 from planbook.papers.published import ALL, papers_of, publications
-from planbook.planner import METHODS, Ending, Outcome
-from planbook.planner.models import Reply
+from planbook.planner import Ending, Outcome
 from planbook.results.summary import Summary, summarise
 from planbook.results.table import read_run
 from planbook.runs import Run
 from tests.planbook.results.methods.test_rounds import Book
-from tests.planbook.test_paper_published import differs, held, paper_of, printed, row, tables_of, values
+from tests.planbook.test_paper_published import ENVIRONMENTS, differs, held, paper_of, printed, row, tables_of, values
+from tests.rows import ask
 
 _, ADAPT, _, AGENTKIT, ADVOCATE = publications()
-ENVIRONMENTS = '''
-from pydantic import BaseModel
-from planbook.envs.toy import Toy
 
 
-class Choices(BaseModel):
-    """Whose things there are."""
-
-    items: str = ""
-    tasks: str | None = None
-
-
-class Crafter(Toy):
-    name = "crafter"
-    types = ("survive",)
-    splits = ("open",)
-    all_milestones = ("wood", "stone")
-
-
-class Shopping(Toy):
-    name = "shopping"
-    types = ("shoes",)
-    splits = ("test", "dev")
-    Options = Choices
-
-
-class Web(Toy):
-    name = "web"
-    types = ("look_up",)
-    splits = ("all",)
-    Options = Choices
-
-
-class Moon(Toy):
-    name = "moon"
-'''
-
-
-@pytest.fixture(scope="module")
-def environments(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A file with environments of the papers' names, as far as a comparison asks what they are."""
-    path = tmp_path_factory.mktemp("worlds") / "worlds.py"
-    path.write_text(ENVIRONMENTS)
-    return str(path)
-
-
-def of(environments: str, environment: str, planner: str, *, model: str = "", split: str = "", **more: Any) -> Config:
+def of(environment: str, planner: str, *, model: str = "", split: str = "", **more: Any) -> Config:
     models = {"default": f"openai:{model}"} if model else {}
     update: dict[str, Any] = {"selection": Selection(split=split or None), "models": models, **more}
-    return Config(planner=planner, env=f"{environments}:{environment}", actions=30).model_copy(update=update)
-
-
-ASKED: dict[str, Any] = {"template": "t", "sampling": {}, "left_out": 0, "cut_characters": 0}
+    return Config(planner=planner, env=f"{ENVIRONMENTS}:{environment}", actions=30).model_copy(update=update)
 
 
 def played(folder: Path, config: Config, endings: list[Ending], revisions: int = 0) -> tuple[Config, Summary]:
@@ -81,17 +33,14 @@ def played(folder: Path, config: Config, endings: list[Ending], revisions: int =
     with closing(Run.create(folder, config, tasks)) as run:
         for entry, ending in zip(run.entries(), endings, strict=True):
             if config.models:
-                reply = Reply(text="x", model=config.models["default"].removeprefix("openai:")).model_dump()
-                run.store.put(entry.path, "ask", 0, {"role": "r", "model": "m", "reply": reply, **ASKED})
+                served = config.models["default"].removeprefix("openai:")
+                run.store.put(entry.path, "ask", 0, ask("planner", "openai:x", "t", served=served))
             book = Book(run, entry.path)
             for number in range(revisions + 1 if revisions else 0):
                 book.plan(number, 1)
             book.put(entry.path, "outcome", ending.model_dump(mode="json"))
         summary = summarise(
-            list(read_run(run).episodes.values()),
-            1.0,
-            str(folder),
-            known=config.environment.all_milestones,
+            list(read_run(run).episodes.values()), 1.0, str(folder), known=config.environment.all_milestones
         )
     return config, summary
 
@@ -106,15 +55,6 @@ def ended(reward: float | None, *milestones: str, solved: bool = False) -> Endin
 
 
 # The data.
-
-
-def test_the_data_speaks_in_our_words() -> None:
-    for paper in (ADAPT, AGENTKIT, ADVOCATE):
-        assert paper.planners <= set(METHODS), paper.paper
-        for each in (line for table in paper.tables for line in table.rows if line.planner):
-            assert set(each.options) <= set(METHODS[str(each.planner)].options.model_fields), each.method
-    for paper in (AGENTKIT, ADVOCATE):
-        assert {name for each in paper.tables for name in each.columns} <= {*COLUMNS, ALL}
 
 
 def test_what_the_text_says_follows_from_the_figures() -> None:
@@ -133,8 +73,8 @@ def test_what_the_text_says_follows_from_the_figures() -> None:
 # Runs beside them.
 
 
-def test_a_game_stands_beside_table_1_with_score_reward_and_cost(tmp_path: Path, environments: str) -> None:
-    config = of(environments, "Crafter", "agentkit", model="gpt-4-0613", planner_options={"graph": "crafter"})
+def test_a_game_stands_beside_table_1_with_score_reward_and_cost(tmp_path: Path) -> None:
+    config = of("Crafter", "agentkit", model="gpt-4-0613", planner_options={"graph": "crafter"})
     compared = held(*played(tmp_path / "run", config, [ended(3.0, "wood"), ended(4.0, "wood", "stone"), ended(5.0)]))
     text = printed(compared)
     assert row(text, "AgentKit, table 1:", "AgentKit")[1:] == ["20.64", "12.8 ± 2.1", "138.00"]
@@ -144,23 +84,21 @@ def test_a_game_stands_beside_table_1_with_score_reward_and_cost(tmp_path: Path,
     assert set(differs(compared)) == {"prompts", "actions that an episode may take"}
 
 
-def test_what_plays_without_a_model_in_the_paper_too_differs_in_how_it_played(
-    tmp_path: Path, environments: str
-) -> None:
-    compared = held(*played(tmp_path / "run", of(environments, "Crafter", "random"), [ended(2.0)] * 3))
+def test_what_plays_without_a_model_in_the_paper_too_differs_in_how_it_played(tmp_path: Path) -> None:
+    compared = held(*played(tmp_path / "run", of("Crafter", "random"), [ended(2.0)] * 3))
     assert set(differs(compared)) == {"actions that an episode may take", "tasks"}
     assert differs(compared)["actions that an episode may take"] == ("30", "10000")
     assert differs(compared)["tasks"][0] == "3"
     assert row(printed(compared), "AgentKit, table 1:", "ours: random")[1:] == ["0.00", "2.0 ± 0.0", "0.00"]
 
 
-def test_a_shop_s_score_is_a_hundred_times_the_reward_in_either_paper(tmp_path: Path, environments: str) -> None:
+def test_a_shop_s_score_is_a_hundred_times_the_reward_in_either_paper(tmp_path: Path) -> None:
     endings = [ended(0.5), ended(1.0, solved=True)]
-    config = of(environments, "Shopping", "agentkit", model="gpt-4-turbo", planner_options={"graph": "shopping"})
+    config = of("Shopping", "agentkit", model="gpt-4-turbo", planner_options={"graph": "shopping"})
     compared = held(*played(tmp_path / "kit", config, endings))
     assert row(printed(compared), "AgentKit, table 2:", "ours: agentkit") == ["ours: agentkit", "75.0"]
     assert differs(compared)["world"] == ("a made catalogue of 1,200 products", AGENTKIT.settings[1].environment)
-    config = of(environments, "Shopping", "adapt", model="gpt-3.5-turbo", split="test")
+    config = of("Shopping", "adapt", model="gpt-3.5-turbo", split="test")
     compared = held(*played(tmp_path / "adapt", config, endings))
     assert tables_of(compared) == [3, 9]
     assert row(printed(compared), "ADaPT, table 9:", "ours: adapt") == ["ours: adapt", "75.0", "50.0"]
@@ -171,8 +109,8 @@ def test_a_shop_s_score_is_a_hundred_times_the_reward_in_either_paper(tmp_path: 
     assert "world option items" not in found
 
 
-def test_web_tasks_stand_beside_table_1_and_figure_6(tmp_path: Path, environments: str) -> None:
-    config = of(environments, "Web", "devils-advocate", model="gpt-4-0613", planner_options={"whole_subtasks": False})
+def test_web_tasks_stand_beside_table_1_and_figure_6(tmp_path: Path) -> None:
+    config = of("Web", "devils-advocate", model="gpt-4-0613", planner_options={"whole_subtasks": False})
     compared = held(*played(tmp_path / "run", config, [ended(None, solved=True), ended(None)], revisions=2))
     text = printed(compared)
     assert row(text, "Devil's Advocate, figure 6:", "AR")[1] == "23.5"
@@ -180,14 +118,14 @@ def test_web_tasks_stand_beside_table_1_and_figure_6(tmp_path: Path, environment
     assert row(text, "Devil's Advocate, table 1:", "AR")[1:] == ["6.39", "7.07", "0.64"]
     assert row(text, "Devil's Advocate, table 1:", "ours: devils-advocate")[1:] == ["1.00", "1.00", "2.00"]
     assert set(differs(compared)) == {"tasks", "world", "prompts", "temperature", "context, in tokens"}
-    other = of(environments, "Web", "plan-act", model="gpt-4-0613", planner_options={"reflects": False, "rounds": 3})
+    other = of("Web", "plan-act", model="gpt-4-0613", planner_options={"reflects": False, "rounds": 3})
     compared = held(*played(tmp_path / "other", other, [ended(None)], revisions=1))
     assert row(printed(compared), "table 1:", "ours: plan-act, reflects False")[-1] == "1.00"
     assert differs(compared)["rounds"] == ("3", "7")
 
 
-def test_a_column_of_which_the_run_has_nothing_is_empty(tmp_path: Path, environments: str) -> None:
-    compared = held(*played(tmp_path / "run", of(environments, "Web", "react", model="gpt-4-0613"), [ended(None)]))
+def test_a_column_of_which_the_run_has_nothing_is_empty(tmp_path: Path) -> None:
+    compared = held(*played(tmp_path / "run", of("Web", "react", model="gpt-4-0613"), [ended(None)]))
     assert [each.ours for each in paper_of(compared).tables] == [{ALL: 0.0}, {}]
     assert "table 1" not in printed(compared)
     assert differs(compared)["planner"] == ("react", "none of this paper's")
@@ -201,8 +139,8 @@ def test_each_method_finds_its_own_paper() -> None:
     assert papers_of("agentkit", "moon") == []
 
 
-def test_a_run_stands_beside_every_paper_that_has_its_method_and_environment(tmp_path: Path, environments: str) -> None:
-    config = of(environments, "Shopping", "react", model="gpt-3.5-turbo", split="test")
+def test_a_run_stands_beside_every_paper_that_has_its_method_and_environment(tmp_path: Path) -> None:
+    config = of("Shopping", "react", model="gpt-3.5-turbo", split="test")
     compared = held(*played(tmp_path / "run", config, [ended(0.5), ended(1.0, solved=True)]))
     assert [each.paper for each in compared.papers] == ["ADaPT", "AgentKit"]
     assert (tables_of(compared, "ADaPT"), tables_of(compared, "AgentKit")) == ([3, 9], [2])

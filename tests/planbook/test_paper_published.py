@@ -15,33 +15,19 @@ from planbook.papers.comparison import COLUMNS, ComparedPaper, PaperComparison, 
 from planbook.papers.published import ALL, Publication, PublishedTable, papers_of, publications
 from planbook.papers.tables import paper_tables
 from planbook.planner import METHODS, Ending, Outcome
-from planbook.planner.models import Reply
 from planbook.planner.strategies.deps.replanning import REPLANS
 from planbook.results.summary import Summary, summarise
 from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.terminal.printing import print_parts
-from tests.command import planbook, result
+from tests.command import ROOT, planbook, result
+from tests.rows import ask
 
-AUTOMANUAL, ADAPT, DEPS, AGENTKIT, _ = publications()
+AUTOMANUAL, ADAPT, DEPS, AGENTKIT, ADVOCATE = publications()
 TASKS = {"pick_and_place": 24, "pick_clean_then_place": 31, "pick_heat_then_place": 23}
 TASKS |= {"pick_cool_then_place": 21, "look_at_obj": 18, "pick_two_obj": 17}
 DAVINCI, INSTRUCT = "text-davinci-003", "gpt-3.5-turbo-instruct"
-ENVIRONMENTS = """
-from planbook.envs.toy import Toy
-
-
-class Textcraft(Toy):
-    name = "textcraft"
-    types = ("depth_2", "depth_3", "depth_4")
-    splits = ("test", "dev")
-
-
-class Minecraft(Toy):
-    name = "minecraft"
-    types = ("MT4_dig_down", "MT8_challenge")
-    splits = ("table21",)
-"""
+ENVIRONMENTS = ROOT / "tests" / "paper_environments.py"
 TESTING = Config(
     planner="adapt",
     planner_options={"actions_per_reply": 1},
@@ -50,14 +36,6 @@ TESTING = Config(
     actions=1000,
     models={"default": f"openai:{DAVINCI}"},
 )
-
-
-@pytest.fixture(scope="module")
-def environments(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A file with environments of the papers' names, as far as a comparison asks what they are."""
-    path = tmp_path_factory.mktemp("worlds") / "worlds.py"
-    path.write_text(ENVIRONMENTS)
-    return str(path)
 
 
 def table(paper: Publication, number: int) -> PublishedTable:
@@ -80,16 +58,7 @@ def played(
         for number in range(count)
     ]
     with closing(Run.create(folder, config, tasks)) as run:
-        asked: dict[str, Any] = {
-            "role": "planner",
-            "model": "openai:x",
-            "reply": Reply(text="x", model=model).model_dump(),
-            "template": "t",
-            "sampling": {},
-            "left_out": 0,
-            "cut_characters": 0,
-        }
-        run.store.put("task/0", "ask", 0, asked)
+        run.store.put("task/0", "ask", 0, ask("planner", "openai:x", "t", served=model))
         for entry in run.entries():
             failed = int(entry.task.id.rpartition("/")[2]) < unsolved
             ending = Ending(outcome=Outcome.FAILURE if failed else Outcome.DIRECT_SUCCESS, cause="x" if failed else "")
@@ -188,15 +157,18 @@ def test_the_averages_of_tables_6_and_8_follow_from_their_rows() -> None:
 
 
 def test_the_data_speaks_in_our_words() -> None:
-    assert ADAPT.planners <= set(METHODS)
-    for paper in (ADAPT, DEPS):
+    for paper in publications():
+        assert paper.planners <= set(METHODS), paper.paper
         for each in paper.tables:
             assert each.rows
-            assert each.unit.startswith(("%", "score"))
+            assert each.unit.startswith(("%", "score")) or paper in (AGENTKIT, ADVOCATE)
             if each.by == "type" and each.env in known_environments():
                 environment = load_environment(each.env)
                 assert set(each.columns) <= {*environment.types, ALL, *COLUMNS}
-                assert each.split in environment.splits
+                assert each.split in ("", *environment.splits)
+            for row in (row for row in each.rows if row.planner):
+                fields = {*METHODS[str(row.planner)].options.model_fields, "without", "start"}
+                assert set(row.options) <= fields, row.method
 
 
 # A run beside them.
@@ -245,7 +217,7 @@ def test_everything_that_differs_is_told(tmp_path: Path) -> None:
     }
 
 
-def test_the_dev_set_is_held_against_the_figures_of_the_dev_set(tmp_path: Path) -> None:
+def test_the_dev_set_is_compared_with_the_figures_of_the_dev_set(tmp_path: Path) -> None:
     config = TESTING.model_copy(update={"selection": Selection(split="adapt_dev"), "planner": "react"})
     compared = held(*played(tmp_path / "run", config, dict.fromkeys(TASKS, 10), unsolved=5))
     assert tables_of(compared) == [5, 5], "the table and the figure"
@@ -278,7 +250,8 @@ def test_shopping_stands_beside_score_and_success(tmp_path: Path) -> None:
     assert set(differs(compared)) == {"prompts", "world"}, "the paper has it with 3 and with 10"
 
 
-def test_the_naive_buyer_is_held_against_its_row(tmp_path: Path) -> None:
+@pytest.mark.deep
+def test_the_naive_buyer_is_compared_with_its_row(tmp_path: Path) -> None:
     run = tmp_path / "run"
     command = ["run", "--planner", "naive", "--env", "shopping", "--out", run, "--json", "--table"]
     shown = result(planbook(*command))
@@ -306,8 +279,8 @@ def test_no_number_of_rounds_is_the_number_that_it_means(tmp_path: Path) -> None
     assert differs(held(*played(tmp_path / "run", config, {"pick_and_place": 1})))["rounds"] == ("20", "8")
 
 
-def test_success_and_k_max_stand_by_recipe_depth(tmp_path: Path, environments: str) -> None:
-    setting: dict[str, Any] = {"env": f"{environments}:Textcraft", "selection": Selection(split="test")}
+def test_success_and_k_max_stand_by_recipe_depth(tmp_path: Path) -> None:
+    setting: dict[str, Any] = {"env": f"{ENVIRONMENTS}:Textcraft", "selection": Selection(split="test")}
     counts = {"depth_2": 77, "depth_3": 112, "depth_4": 11}
     config = TESTING.model_copy(update=setting)
     compared = held(*played(tmp_path / "run", config, counts, unsolved=11, model=INSTRUCT))
@@ -318,9 +291,9 @@ def test_success_and_k_max_stand_by_recipe_depth(tmp_path: Path, environments: s
     assert row(text, "ADaPT, table 4:", "ours: adapt") == ["ours: adapt", "83.5"]
 
 
-def test_tasks_stand_beside_the_task_of_the_same_object(tmp_path: Path, environments: str) -> None:
+def test_tasks_stand_beside_the_task_of_the_same_object(tmp_path: Path) -> None:
     setting: dict[str, Any] = {
-        "env": f"{environments}:Minecraft",
+        "env": f"{ENVIRONMENTS}:Minecraft",
         "selection": Selection(split="table21"),
         "actions": 30,
     }
@@ -349,11 +322,9 @@ def test_a_run_prints_the_table_and_says_where_there_is_none(tmp_path: Path) -> 
     assert result(again)["table"] is None
 
 
-def test_seeds_are_as_good_as_repeats_and_the_first_split_is_the_environments_own(
-    tmp_path: Path, environments: str
-) -> None:
+def test_seeds_are_as_good_as_repeats_and_the_first_split_is_the_environments_own(tmp_path: Path) -> None:
     setting: dict[str, Any] = {
-        "env": f"{environments}:Minecraft",
+        "env": f"{ENVIRONMENTS}:Minecraft",
         "selection": Selection(),
         "planner": "react",
         "actions": 30,

@@ -15,13 +15,13 @@ from planbook.envs.alfworld.goals import TYPES
 from planbook.knowledge import ABLATIONS, EVERYTHING, fresh_beginning
 from planbook.papers.comparison import COLUMNS, PaperComparison
 from planbook.papers.published import ALL, publications
-from planbook.planner import Ending, Outcome
-from planbook.planner.models import Reply, Sampling
+from planbook.planner import Ending, Outcome, Sampling
 from planbook.results.summary import Summary, summarise
 from planbook.results.table import read_run
 from planbook.runs import Run
 from tests.command import planbook, result
 from tests.planbook.test_paper_published import TASKS, differs, held, paper_of, printed, row
+from tests.rows import ask
 
 PAPER = publications()[0]
 TEST_MODELS = ("GPT-3.5-turbo", "GPT-4-turbo")
@@ -67,23 +67,10 @@ def tasks(counts: dict[str, int], env: str = "alfworld") -> list[Task]:
     ]
 
 
-def asked(run: Run, model: str, scope: str = "learn/0/builder") -> None:
-    body: dict[str, Any] = {
-        "role": "planner",
-        "model": "openai:alias",
-        "reply": Reply(text="x", model=model).model_dump(),
-        "template": "t",
-        "sampling": {},
-        "left_out": 0,
-        "cut_characters": 0,
-    }
-    run.store.put(scope, "ask", 0, body)
-
-
 def built(folder: Path, config: Config = BUILDING, *, formulated: bool = True, model: str = GPT_4) -> Path:
     """A building run that learnt nothing from one task; with rules of its start, as a manual if ``formulated``."""
     with closing(Run.create(folder, config, tasks({"pick_and_place": 1}))) as run:
-        asked(run, model)
+        run.store.put("learn/0/builder", "ask", 0, ask("planner", "openai:x", "t", served=model))
         run.store.put("learn/0", "learnt", 0, fresh_beginning(config, EVERYTHING).model_dump(mode="json"))
         if formulated:
             rules = [rule.id for rule in fresh_beginning(config, EVERYTHING).knowledge.rules]
@@ -98,7 +85,7 @@ def a_test(
 ) -> tuple[Config, Summary]:
     """A test run in which the first episodes of each repeat were not solved."""
     with closing(Run.create(folder, config, tasks(counts, config.env))) as run:
-        asked(run, model, "task/0")
+        run.store.put("task/0", "ask", 0, ask("planner", "openai:x", "t", served=model))
         a_repeat = sum(counts.values())
         for entry in run.entries():
             failed = entry.index % a_repeat < unsolved + entry.repeat
@@ -251,8 +238,8 @@ def test_what_is_left_out_stands_beside_the_papers_row(
 
 def test_leaving_out_in_testing_alone_is_no_ablation_of_the_papers(tmp_path: Path) -> None:
     test = library(TESTING, built(tmp_path / "built")).model_copy(update={"without": ("examples",)})
-    told = differs(held(*a_test(tmp_path / "test", test, 0, {"pick_and_place": 2})))
-    assert told["without examples"] == ("in testing only", "in building, too")
+    found = differs(held(*a_test(tmp_path / "test", test, 0, {"pick_and_place": 2})))
+    assert found["without examples"] == ("in testing only", "in building, too")
 
 
 def test_web_tasks_fill_the_figures_they_are_about(tmp_path: Path) -> None:
@@ -301,7 +288,7 @@ def test_a_planner_that_learnt_nothing_is_no_row_of_the_papers(tmp_path: Path) -
     assert ours[1:] == ["0.0 (1/6)", "4.00", "1"]
 
 
-def test_an_environment_that_is_in_no_paper_is_told_in_a_line(tmp_path: Path) -> None:
+def test_an_environment_that_is_in_no_paper_is_reported_in_a_line(tmp_path: Path) -> None:
     finished = planbook("test", "--env", "toy", "--library", "shipped", "--table", "--out", tmp_path / "run", "--json")
     assert finished.returncode == 0, finished.stderr
     assert result(finished)["table"] is None

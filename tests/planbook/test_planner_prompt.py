@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from planbook.config import RECORDINGS
 from planbook.envs.alfworld import Alfworld
 from planbook.knowledge import learned_in
-from planbook.planner.models.recordings import read_recording
 from planbook.planner.models.tokens import estimate_prompt
 from planbook.planner.models.types import Message
 from planbook.rules.memory import LearnedMemory
 from planbook.runs import Run
-from tests.flows import asks, here
+from tests.flows import asks, command_of, here
 
 GOLDEN = Path(__file__).with_name("planner_prompt.md")
 """Of the task generated/pick_cool_then_place/1; a change of prompts that is meant writes it anew."""
@@ -65,9 +63,7 @@ def test_the_prompt_is_the_one_that_people_have_read(prompts: dict[str, Any]) ->
 def test_the_rules_that_are_chosen_hold_what_recorded_planners_cited(tmp_path: Path) -> None:
     """Measured on the recording that needs neither downloaded games nor a browser: 24 of 25."""
     name = "alfworld-generated"
-    header, _ = read_recording(RECORDINGS / f"{name}.jsonl")
-    run = [*header.command.split(), "--model", f"recorded:{name}", "--no-procedures", "--out", str(tmp_path / "run")]
-    here(*run)
+    here(*command_of(name), "--model", f"recorded:{name}", "--no-procedures", "--out", tmp_path / "run")
     cited = found = 0
     with closing(Run.open(tmp_path / "run")) as built:
         for entry in built.entries():

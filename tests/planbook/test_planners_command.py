@@ -22,18 +22,13 @@ def test_all_methods_are_listed() -> None:
 def test_one_method_is_told_with_its_options_and_demonstrations() -> None:
     finished = planbook("planners", "react", "--json")
     assert list(result(finished)["planners"]) == ["react"]
-    told = result(finished)["planners"]["react"]
-    assert (told["summary"], told["roles"]) == (METHODS["react"].summary, ["executor"])
-    assert list(told["options"]) == ["iterations", "actions_per_reply", "subtask_actions", "demonstrations", "d_max"]
-    assert (told["options"]["d_max"]["values"], told["options"]["d_max"]["default"]) == (
-        "number from 1 to 20, or null",
-        None,
-    )
-    assert (told["options"]["demonstrations"]["values"], told["options"]["demonstrations"]["default"]) == (
-        "task, hybrid, atomic",
-        "hybrid",
-    )
-    shown = told["demonstrations_by_world"]
+    found = result(finished)["planners"]["react"]
+    assert (found["summary"], found["roles"]) == (METHODS["react"].summary, ["executor"])
+    assert list(found["options"]) == ["iterations", "actions_per_reply", "subtask_actions", "demonstrations", "d_max"]
+    d_max, demonstrations = (found["options"][name] for name in ("d_max", "demonstrations"))
+    assert (d_max["values"], d_max["default"]) == ("number from 1 to 20, or null", None)
+    assert (demonstrations["values"], demonstrations["default"]) == ("task, hybrid, atomic", "hybrid")
+    shown = found["demonstrations_by_world"]
     whole = ["atomic", "common", "task", "stepwise", "stepwise_common", "stepwise_task"]
     assert (shown["alfworld"], shown["minecraft"], shown["miniwob"]) == (whole, ["atomic"], [])
     table = [line.strip("│").split("│") for line in finished.stderr.splitlines()]
@@ -43,10 +38,10 @@ def test_one_method_is_told_with_its_options_and_demonstrations() -> None:
     assert missing == ", ".join(whole[1:]), "the list goes on in a second line"
 
 
-def test_roles_that_are_not_always_asked_are_told_apart() -> None:
-    told = result(planbook("planners", "--json"))["planners"]
-    assert told["deps"]["asked_sometimes"] == ["controller", "explainer"]
-    assert told["adapt"]["asked_sometimes"] == ["planner"]
+def test_roles_that_are_not_always_asked_are_distinguished() -> None:
+    found = result(planbook("planners", "--json"))["planners"]
+    assert found["deps"]["asked_sometimes"] == ["controller", "explainer"]
+    assert found["adapt"]["asked_sometimes"] == ["planner"]
     assert "executor, planner (sometimes)" in planbook("planners", "adapt").stdout
 
 
@@ -64,13 +59,13 @@ def test_every_option_of_an_environment_says_what_it_means(environment: str) -> 
         assert values_of(field), name
 
 
-def test_an_environment_is_told_with_the_values_and_meanings_of_its_options() -> None:
+def test_an_environment_is_reported_with_the_values_and_meanings_of_its_options() -> None:
     finished = planbook("envs", "--env", "web", "--json")
     assert "PydanticUndefined" not in finished.stderr
     sites = next(line for line in finished.stderr.splitlines() if "│ sites " in line)
     assert [cell.strip() for cell in sites.strip("│").split("│")][:3] == ["sites", "{text: text, ...}", "{}"]
-    told = result(finished)["worlds"]["web"]["options"]
-    assert told["allowed"]["values"] == "[text, ...]"
+    found = result(finished)["worlds"]["web"]["options"]
+    assert found["allowed"]["values"] == "[text, ...]"
     assert "│ [text, ...] " in finished.stderr
-    assert told["patience"]["values"] == "number above 0 to 120"
-    assert told["tasks"] == {"values": "path, or null", "default": None, "description": told["tasks"]["description"]}
+    assert found["patience"]["values"] == "number above 0 to 120"
+    assert found["tasks"] == {"values": "path, or null", "default": None, "description": found["tasks"]["description"]}

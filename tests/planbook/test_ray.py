@@ -14,7 +14,7 @@ import pytest
 from planbook.envs import MissingRequirement
 from planbook.workers import cluster as watched
 from tests.command import ROOT
-from tests.executing import TASKS, alive, children, command, kill, processes, start, told, wait_until
+from tests.executing import TASKS, alive, children, command, episodes_of, kill, processes, start, wait_until
 from tests.flows import here
 from tests.postgres import Server
 
@@ -35,26 +35,21 @@ def cluster() -> Iterator[str]:
 def test_a_cluster_comes_to_the_same_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     finished = here(*command(tmp_path, *RAY, *TASKS, pause=0.4))
     assert finished.returncode == 0, finished.printed
-    assert told(tmp_path) == undisturbed
+    assert episodes_of(tmp_path) == undisturbed
     assert len(processes(tmp_path)) == 2
     assert os.getpid() not in processes(tmp_path)
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_worker_that_dies_is_replaced(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    finished = here(*command(tmp_path, *RAY, *TASKS, deadly="fetch_two/3", deaths=1))
-    assert finished.returncode == 0, finished.printed
-    assert told(tmp_path) == undisturbed
-
-
-@pytest.mark.usefixtures("cluster")
-def test_a_worker_that_dies_is_replaced_with_the_store_in_postgresql(
-    tmp_path: Path, postgres: Server, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kept", ["a file", "PostgreSQL"])
+def test_a_worker_that_dies_is_replaced(
+    tmp_path: Path, kept: str, postgres: Server, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", postgres.password)
-    finished = here(*command(tmp_path, *RAY, "--store", postgres.url, *TASKS, deadly="fetch_two/3", deaths=1))
+    store = ("--store", postgres.url) if kept == "PostgreSQL" else ()
+    finished = here(*command(tmp_path, *RAY, *store, *TASKS, deadly="fetch_two/3", deaths=1))
     assert finished.returncode == 0, finished.printed
-    assert told(tmp_path) == undisturbed
+    assert episodes_of(tmp_path) == undisturbed
 
 
 @pytest.mark.usefixtures("cluster")
@@ -64,7 +59,7 @@ def test_an_episode_that_kills_three_workers_is_broken_and_the_others_are_not(tm
     assert (finished.result["solved"], finished.result["failures"]) == (11, {"broken": 1})
 
 
-def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_goes_on_later(
+def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_can_be_resumed(
     tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", cluster)
@@ -74,7 +69,7 @@ def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_goes_on_l
     driver.communicate(timeout=60)
     wait_until(lambda: not any(map(alive, processes(tmp_path))), 30)
     assert here("run", "--resume", tmp_path / "run", *RAY, "--jobs", 2).returncode == 0
-    assert told(tmp_path) == undisturbed
+    assert episodes_of(tmp_path) == undisturbed
 
 
 def test_a_cluster_of_its_own_prints_nothing_of_its_own_and_leaves_nothing(
@@ -84,42 +79,42 @@ def test_a_cluster_of_its_own_prints_nothing_of_its_own_and_leaves_nothing(
     wait_until(lambda: len(processes(tmp_path)) == 2)
     below = children(driver.pid)
     kill(min(processes(tmp_path)))
-    said, _ = driver.communicate(timeout=100)
-    assert driver.returncode == 0, said
-    assert not [line for line in said.splitlines() if "ray" in line.casefold()]
-    assert told(tmp_path) == undisturbed
+    printed, _ = driver.communicate(timeout=100)
+    assert driver.returncode == 0, printed
+    assert not [line for line in printed.splitlines() if "ray" in line.casefold()]
+    assert episodes_of(tmp_path) == undisturbed
     wait_until(lambda: not any(map(alive, {*below, *processes(tmp_path)})), 10)
 
 
-def test_ctrl_c_ends_it_soon_and_the_run_goes_on_later(
+def test_ctrl_c_ends_it_soon_and_the_run_can_be_resumed(
     tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", cluster)
     driver = start(command(tmp_path, *RAY, *TASKS, pause=0.4))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     os.killpg(driver.pid, signal.SIGINT)
-    said, _ = driver.communicate(timeout=15)
-    assert driver.returncode == 130, said
-    assert "Traceback" not in said
-    assert f"Resume with: planbook run --resume {tmp_path / 'run'}" in said
-    assert len(told(tmp_path)) < len(undisturbed)
+    printed, _ = driver.communicate(timeout=15)
+    assert driver.returncode == 130, printed
+    assert "Traceback" not in printed
+    assert f"Resume with: planbook run --resume {tmp_path / 'run'}" in printed
+    assert len(episodes_of(tmp_path)) < len(undisturbed)
     assert here("run", "--resume", tmp_path / "run", *RAY, "--jobs", 2).returncode == 0
-    assert told(tmp_path) == undisturbed
+    assert episodes_of(tmp_path) == undisturbed
 
 
-def test_a_cluster_of_its_own_that_loses_its_head_is_told_soon_and_the_run_goes_on_later(
+def test_a_cluster_of_its_own_that_loses_its_head_is_reported_soon_and_the_run_can_be_resumed(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
     driver = start(command(tmp_path, *RAY, *TASKS, pause=0.6))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     kill(next(each for each in children(driver.pid) if "gcs_server" in Path(f"/proc/{each}/comm").read_text()))
-    said, _ = driver.communicate(timeout=30)
-    assert driver.returncode == 3, said
-    assert "Traceback" not in said
-    assert "the Ray cluster was lost: its head at " in said
-    assert f"Then resume with: planbook run --resume {tmp_path / 'run'}" in said
+    printed, _ = driver.communicate(timeout=30)
+    assert driver.returncode == 3, printed
+    assert "Traceback" not in printed
+    assert "the Ray cluster was lost: its head at " in printed
+    assert f"Then resume with: planbook run --resume {tmp_path / 'run'}" in printed
     assert here("run", "--resume", tmp_path / "run", "--jobs", 12).returncode == 0
-    assert told(tmp_path) == undisturbed
+    assert episodes_of(tmp_path) == undisturbed
 
 
 def silent() -> socket.socket:
@@ -129,7 +124,7 @@ def silent() -> socket.socket:
     return door
 
 
-def test_an_address_without_a_cluster_is_told_soon_and_before_the_run_begins(
+def test_an_address_without_a_cluster_is_reported_soon_and_before_the_run_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watched, "GREET_SECONDS", 1.0)
@@ -153,7 +148,7 @@ def test_an_address_without_a_cluster_is_told_soon_and_before_the_run_begins(
     assert not (tmp_path / "run").exists()
 
 
-def test_without_ray_it_is_said_how_to_get_it(tmp_path: Path) -> None:
+def test_without_ray_the_error_says_how_to_install_it(tmp_path: Path) -> None:
     without = "import sys; sys.modules['ray'] = None; from planbook.cli import main; main()"
     arguments = ["replay", "--env", "toy", *RAY, "--out", str(tmp_path / "run")]
     done = subprocess.run(

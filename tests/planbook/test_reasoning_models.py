@@ -1,11 +1,12 @@
-"""Code that a model drafts while it thinks is never run, whichever way the thoughts come."""
+"""Code that a model drafts while it thinks is never run; code that was not run stays in the conversation, marked."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from planbook.runs import Run
-from tests.flows import asks, here
+from planbook.planner.streaming import NOT_RUN
+from tests.flows import asks, events, here, saying
 
 DRAFT, PLAN = "agent.open('box_2')", "agent.open('box_1')"
 THOUGHT = f"Maybe:\n```python\n{DRAFT}\n```\nNo, that is wrong."
@@ -13,25 +14,22 @@ REPLY = f"### Plan\nOne step.\n### Code\n```python\n{PLAN}\n```"
 
 
 def opened(folder: Path) -> set[str]:
-    run = Run.open(folder)
-    try:
-        return {str(event.body["action"]["args"]) for event in run.store.events(kind="act")}  # type: ignore[index,call-overload]
-    finally:
-        run.close()
+    bodies: list[Any] = [event.body for event in events(folder, "act")]
+    return {str(body["action"]["args"]) for body in bodies}
 
 
-@pytest.mark.parametrize("stream", [(), ("--stream",)], ids=["whole", "streamed"])
+WAYS = [("<think>", ()), ("<think>", ("--stream",)), ("\n<think>\n", ()), ("", ())]
+"""Without an opening tag nothing tells thoughts from a plan while they come, so that is not streamed."""
+
+
+@pytest.mark.parametrize(("opening", "stream"), WAYS, ids=["tag", "streamed", "lines", "no tag"])
 @pytest.mark.parametrize("planner", ["automanual", "react"])
-@pytest.mark.parametrize("opening", ["<think>", "\n<think>\n", ""])
 def test_what_a_model_thinks_is_not_run(planner: str, stream: tuple[str, ...], opening: str, tmp_path: Path) -> None:
-    if stream and not opening:
-        pytest.skip("without an opening tag nothing tells thoughts from a plan while they come")
     text = f"{opening}{THOUGHT}\n</think>\n{REPLY}"
-    (tmp_path / "model.py").write_text(f"def answer(messages, sampling):\n    return {text!r}\n")
+    model = ("--model", saying(tmp_path, text), "--out", tmp_path / "run")
     given = ("--planner", planner, "--env", "toy", "--split", "all:1", "--planner-option")
     option = "replans=1" if planner == "automanual" else "iterations=2"
-    played = here("run", *given, option, *stream, "--model", f"scripted:{tmp_path}/model.py:answer",
-                  "--out", tmp_path / "run")  # fmt: skip
+    played = here("run", *given, option, *stream, *model)
     assert played.returncode == 0, played.printed
     assert opened(tmp_path / "run") == {"['box_1']"}
     for ask in asks(tmp_path / "run"):
@@ -40,9 +38,40 @@ def test_what_a_model_thinks_is_not_run(planner: str, stream: tuple[str, ...], o
 
 
 def test_a_thought_without_an_end_is_no_plan(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(f"def answer(messages, sampling):\n    return {'<think>' + THOUGHT!r}\n")
-    played = here("run", "--planner", "automanual", "--env", "toy", "--split", "all:1", "--model",
-                  f"scripted:{tmp_path}/model.py:answer", "--out", tmp_path / "run", "--json")  # fmt: skip
+    given = ("--planner", "automanual", "--env", "toy", "--split", "all:1", "--json")
+    played = here("run", *given, "--model", saying(tmp_path, f"<think>{THOUGHT}"), "--out", tmp_path / "run")
     assert played.returncode == 0, played.printed
     assert played.result["failures"] == {"parse": 1}
     assert opened(tmp_path / "run") == set()
+
+
+FIRST = """### Plan
+1. [Step 1] look  2. [Step 2] fetch
+### Code
+```python
+seen = agent.open("box_1")
+assert "zzz" in seen, "Step 1: no zzz in box_1"
+# [Step 2] fetch it
+agent.take("zzz", "box_1")
+agent.put("zzz")
+```
+"""
+SECOND = "### Code\n```python\nprint(agent.holding)\n```\n"
+REPLIES = f"replies = {[FIRST, SECOND, SECOND, SECOND]!r}\n"
+
+
+def test_code_that_was_not_run_stays_in_the_conversation_and_is_marked(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(REPLIES)
+    out = tmp_path / "run"
+    given = ("--split", "all:1", "--model", f"scripted:{tmp_path}/model.py:replies", "--out", out)
+    played = here("run", "--planner", "automanual", "--env", "toy", *given, "--json")
+    assert played.returncode == 0, played.printed
+    kept = [each["content"] for each in asks(out)[1]["messages"] if each["role"] == "assistant"]
+    assert len(kept) == 1
+    assert kept[0].replace(f"{NOT_RUN}\n", "") == FIRST
+    assert kept[0].index("assert") < kept[0].index(NOT_RUN) < kept[0].index("[Step 2] fetch it")
+
+    exported = here("export", out, "--format", "chat", "--out", tmp_path / "x.chat")
+    assert exported.returncode == 0, exported.printed
+    assert len((tmp_path / "x.chat").read_text().splitlines()) == 1, "one conversation, written once"
+    assert NOT_RUN not in (tmp_path / "x.chat").read_text()

@@ -1,33 +1,32 @@
 """Whole episodes of every method ask, do and come to what their golden files hold, from recorded replies.
 
-`tests/blackbox` replays them, and plays those on pages of a browser.
+`tests/blackbox` plays those on pages of a browser.
 """
 
-import json
 from pathlib import Path
 
 import pytest
 
-from planbook.config import RECORDINGS
 from planbook.planner import METHODS
+from tests.flows import command_of, here
 from tests.golden import golden, held, play
 from tests.planbook.recorded_episodes import EPISODES
 
+LIKE_ANOTHER = ("paper-dep-minecraft", "paper-zero-shot-replan-minecraft")
+"""Long, and with the prompts of another recording."""
+NAMES = [pytest.param(name, marks=[pytest.mark.deep] * (name in LIKE_ANOTHER)) for name in EPISODES]
 
-def command(name: str) -> list[str]:
-    words: str = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"]
-    return words.split()
 
-
-@pytest.mark.parametrize("name", EPISODES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_recorded_run_comes_to_what_it_came_to(name: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
     result = play(name, out)
     assert (result["solved"], result["tasks"], result["model_calls"]) == EPISODES[name]
     assert result["replayed_calls"] == result["model_calls"]
     assert golden(out) == held(name)
+    assert here("replay", out, "--json").result["by_sameness"]["same"] == result["tasks"]
 
 
 def test_every_method_that_asks_is_recorded() -> None:
-    recorded = {words[words.index("--planner") + 1] for words in map(command, EPISODES)}
+    recorded = {words[words.index("--planner") + 1] for words in map(command_of, EPISODES)}
     assert recorded | {"automanual"} == {name for name, method in METHODS.items() if method.roles}

@@ -12,7 +12,7 @@ from tests.command import planbook
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
+    ("option", "message"),
     [
         ("goal=look", "--option: a goal needs an address to start from: --option start=http://"),
         ("allowed=host", """it takes [text, ...], so write --option 'allowed=["ONE", "TWO"]'"""),
@@ -22,10 +22,10 @@ from tests.command import planbook
         ("nothing=1", "nothing: there is no such option"),
     ],
 )
-def test_a_wrong_option_is_told_with_what_to_write(option: str, told: str) -> None:
+def test_a_wrong_option_is_reported_with_what_to_write(option: str, message: str) -> None:
     with pytest.raises(BadArgument) as refused:
         Settings.of(env="web", env_options=(option,)).environment_options()
-    assert told in str(refused.value)
+    assert message in str(refused.value)
     assert "Input should" not in str(refused.value)
 
 

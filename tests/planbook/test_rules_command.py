@@ -7,18 +7,8 @@ from typing import Any
 import pytest
 
 from planbook.knowledge import KnowledgeState
-from planbook.rules import (
-    Batch,
-    Citation,
-    History,
-    Knowledge,
-    Rule,
-    RuleBook,
-    RuleChange,
-    UpdateRule,
-    count,
-)
-from planbook.rules.edits import Touched
+from planbook.rules import Citation, History, Knowledge, Rule, RuleBook, count
+from planbook.rules.edits import Batch, RuleChange, Touched, UpdateRule
 from planbook.rules.obedience import Obedience
 from tests.flows import BUILD, asks, events, here, prompt, scripted
 
@@ -76,10 +66,10 @@ def test_what_is_undone_is_gone_for_test_formulate_and_the_exported_files(run: P
     command = ("test", "--env", "toy", "--types", "fetch", "--library", run, "--model", scripted(), "--out")
     assert here(*command, tmp_path / "listed").returncode == 0
     assert here("formulate", run).returncode == 0
-    assert here(*command, tmp_path / "told").returncode == 0
-    for folder in (tmp_path / "listed", tmp_path / "told"):
+    assert here(*command, tmp_path / "citation").returncode == 0
+    for folder in (tmp_path / "listed", tmp_path / "citation"):
         assert "look into every box" not in prompt(asks(folder, "planner", "automanual/task")[0])
-    assert "# Manual of the toy world" in prompt(asks(tmp_path / "told", "planner", "automanual/task")[0])
+    assert "# Manual of the toy world" in prompt(asks(tmp_path / "citation", "planner", "automanual/task")[0])
 
 
 def test_an_undo_can_be_undone(run: Path) -> None:
@@ -149,9 +139,9 @@ def test_rules_with_a_check_are_measured_and_one_that_nobody_obeys_is_dropped(tm
 
 def test_obedience_is_counted_anew_when_a_check_is_edited() -> None:
     rules = tuple(Rule(id=f"rule_{number}", type=None, content="Look.", check="first") for number in range(2))
-    told = Citation(episode="task/0", rule_ids=("rule_0",), solved=True, obeyed={"rule_0": True, "rule_1": True})
+    citation = Citation(episode="task/0", rule_ids=("rule_0",), solved=True, obeyed={"rule_0": True, "rule_1": True})
     history = History(initial=RuleBook.of(rules))
-    state = KnowledgeState(knowledge=Knowledge(environment="toy", rules=rules), history=history, citations=(told,))
+    state = KnowledgeState(knowledge=Knowledge(environment="toy", rules=rules), history=history, citations=(citation,))
     edited = Touched(id="rule_0", before=rules[0], after=rules[0].model_copy(update={"check": "second"}))
     batch = Batch(edits=(UpdateRule(id="rule_0", check="second"),), who="builder", where="task/0")
     change = RuleChange(batch=batch, assigned=(), touched=(edited,), next_number=2)

@@ -7,10 +7,10 @@ import pytest
 from planbook import errors
 from planbook.runs import Run
 from tests.command import ROOT
-from tests.flows import here
+from tests.flows import here, saying
 
 CELLAR = ("--env", ROOT / "tests" / "own_environments" / "cellar.py")
-MODEL = "def answer(messages, sampling):\n    return '```python\\nagent.get()\\n```'\n"
+GET = "```python\nagent.get()\n```"
 
 
 def tasks_of(folder: Path) -> list[str]:
@@ -27,6 +27,7 @@ def tasks_of(folder: Path) -> list[str]:
         (("--split", "test"), [f"test/{kind}/{seed}" for kind in ("get_wine", "look") for seed in (1, 2, 3)]),
         (("--split", "test:2"), ["test/get_wine/1", "test/look/1"]),
         (("--split", "test", "--seeds", "2-3", "--types", "look"), ["test/look/2", "test/look/3"]),
+        (("--task", "test/look/2"), ["test/look/2"]),
         (("--types", "look"), ["train/look/1", "train/look/2", "train/look/3"]),
     ],
 )
@@ -40,8 +41,7 @@ def test_no_task_of_another_split_seed_or_type_is_played(
 
 
 def test_building_sees_no_test_task_and_testing_no_building_task(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(MODEL)
-    model = ("--model", f"scripted:{tmp_path}/model.py:answer")
+    model = ("--model", saying(tmp_path, GET))
     assert here("build", *CELLAR, "--split", "train", *model, "--out", tmp_path / "built").returncode == 0
     assert {task.partition("/")[0] for task in tasks_of(tmp_path / "built")} == {"train"}
     tested = here("test", *CELLAR, "--split", "test", *model, "--library", tmp_path / "built", "--out", tmp_path / "t")
@@ -53,22 +53,21 @@ def test_a_fixed_set_of_tasks_is_built_on_without_drawing_seeds(tmp_path: Path) 
     """The README's own environment, under the README's main command."""
     example = (ROOT / "README.md").read_text().split("# lights.py\n")[1].split("```")[0]
     (tmp_path / "lights.py").write_text(example)
-    (tmp_path / "model.py").write_text(MODEL)
-    built = here("build", "--env", tmp_path / "lights.py", "--model", f"scripted:{tmp_path}/model.py:answer",
-                 "--out", tmp_path / "run", "--json")  # fmt: skip
+    model = ("--model", saying(tmp_path, GET))
+    built = here("build", "--env", tmp_path / "lights.py", *model, "--out", tmp_path / "run", "--json")
     assert built.returncode == 0, built.printed
     assert tasks_of(tmp_path / "run") == ["lamp/1", "lamp/2", "lamp/3"]
 
 
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "message"),
     [
         (("--seeds", "9"), "none is of the seeds asked for; the first seed is 1"),
         (("--split", "valid"), "cellar has no split 'valid'; it has train, test"),
     ],
 )
-def test_a_selection_without_tasks_says_what_there_is(chosen: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_a_selection_without_tasks_says_what_there_is(chosen: tuple[str, ...], message: str, tmp_path: Path) -> None:
     (tmp_path / "get.py").write_text("agent.get()\n")
     finished = here("exec", tmp_path / "get.py", *CELLAR, *chosen, "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
-    assert told in finished.printed
+    assert message in finished.printed

@@ -10,25 +10,17 @@ from typing import Any
 
 import pytest
 
-from tests.command import ROOT
+from tests.command import HERE, ROOT
 from tests.flows import asks, here, scripted, table
 from tests.openai_server import Server, serving
-from tests.toy_script import said
+from tests.toy_script import served_answer
 
 SMALL = ("--tasks-per-type", "2", "--no-procedures")
 
 
 def planbook(folder: Path, server: Server, *arguments: object) -> "subprocess.CompletedProcess[str]":
     """Run a command in an environment that holds nothing but the server's address and the key."""
-    env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "the-key"}
-    command = [
-        sys.executable,
-        "-c",
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from planbook.cli import main; main()",
-    ]
-    return subprocess.run(
-        [*command, *map(str, arguments)], cwd=folder, env=env, capture_output=True, text=True, timeout=120
-    )
+    return HERE.run(*arguments, cwd=folder, env={"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "the-key"})
 
 
 def result(finished: "subprocess.CompletedProcess[str]") -> Any:
@@ -37,7 +29,7 @@ def result(finished: "subprocess.CompletedProcess[str]") -> Any:
 
 
 def test_build_formulate_and_test_against_a_server_from_an_empty_folder(tmp_path: Path) -> None:
-    with serving(said) as server:
+    with serving(served_answer) as server:
         built = result(
             planbook(tmp_path, server, "build", "--env", "toy", "--model", "openai:served", *SMALL, "--json")
         )
@@ -67,11 +59,11 @@ def solved(summary: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["builder/", pytest.param("automanual/task", marks=pytest.mark.deep)])
-def test_ctrl_c_while_a_model_is_asked_stops_and_the_run_goes_on_later(
+def test_ctrl_c_while_a_model_is_asked_stops_and_the_run_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     def slowly(messages: Any) -> str:
-        text = said(messages)
+        text = served_answer(messages)
         if marks[kind] in messages[-1]["content"] and len(server.requests) > 3 and not hung:
             hung.append(len(server.requests))
             processes[0].send_signal(signal.SIGINT)
@@ -84,26 +76,15 @@ def test_ctrl_c_while_a_model_is_asked_stops_and_the_run_goes_on_later(
     with serving(slowly) as server:
         for name, value in (("OPENAI_BASE_URL", server.url), ("OPENAI_API_KEY", "the-key"), ("PYTHONPATH", str(ROOT))):
             monkeypatch.setenv(name, value)
-        command = [
-            sys.executable,
-            "-m",
-            "planbook",
-            "build",
-            "--env",
-            "toy",
-            "--model",
-            "openai:served",
-            *SMALL,
-            "--json",
-        ]
+        command = [sys.executable, *"-m planbook build --env toy --model openai:served --json".split(), *SMALL]
         with subprocess.Popen(
             [*command, "--out", tmp_path / "run"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
             processes.append(process)
-            told, errors = process.communicate(timeout=60)
+            printed, errors = process.communicate(timeout=60)
         assert hung
         assert process.returncode == 130, errors
-        summary = json.loads(told.splitlines()[-1])
+        summary = json.loads(printed.splitlines()[-1])
         assert summary["tasks"] == 4
         assert summary["failures"]["not_run"] > 0
         assert "Resume with: planbook run --resume" in errors

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 from tests.flows import asks, here
 
 NOTE = "The examples may contain more actions in a reply."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 from planbook.planner.models.tokens import estimate_prompt
 from tests.flows import asks, here
 
@@ -29,19 +29,10 @@ shopping = partial(unsure, "agent.search('a lamp')")
 @pytest.mark.parametrize("environment", ["alfworld", "textcraft", "shopping"])
 def test_the_prompts_of_adapt_fit_four_thousand_tokens(environment: str, actions: int | None, tmp_path: Path) -> None:
     split = {"alfworld": "generated:1", "textcraft": "test:1", "shopping": "test:1"}[environment]
-    given = [
-        "--planner",
-        "adapt",
-        "--env",
-        environment,
-        "--split",
-        split,
-        "--model",
-        f"scripted:{__file__}:{environment}",
-    ]
-    options = ["--sampling", f"context={CONTEXT}", "--sampling", f"max_tokens={REPLY}"]
+    given = f"--planner adapt --env {environment} --split {split} --model scripted:{__file__}:{environment}".split()
+    options = f"--sampling context={CONTEXT} --sampling max_tokens={REPLY} --planner-option d_max=2".split()
     stepwise = ["--planner-option", f"actions_per_reply={actions}"] if actions else []
-    done = here("run", *given, *options, *stepwise, "--planner-option", "d_max=2", "--out", tmp_path / "run")
+    done = here("run", *given, *options, *stepwise, "--out", tmp_path / "run")
     assert done.returncode == 0, done.printed
     asked = asks(tmp_path / "run")
     assert {each["role"] for each in asked} == {"executor", "planner"}

@@ -7,9 +7,8 @@ import pytest
 
 from planbook.config import Config, Invocation
 from planbook.envs import Selection
-from planbook.planner import Budget, BudgetEnded, Meter, Spent
+from planbook.planner import Budget, BudgetEnded, Meter, Reply, Spent, Usage
 from planbook.planner.budget import add_cost
-from planbook.planner.models import Reply, Usage
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
@@ -61,7 +60,7 @@ def test_time_passes_within_sittings_only(events: list[Event], seconds: float) -
     assert spent_so_far(events, cents).seconds == pytest.approx(seconds)
 
 
-def test_a_run_taken_up_again_has_its_seconds_left(tmp_path: Path) -> None:
+def test_a_resumed_run_has_its_seconds_left(tmp_path: Path) -> None:
     config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=2))
     for _ in range(3):
         run = Run.create(tmp_path / "run", config, config.environment.tasks(config.selection))
@@ -76,13 +75,10 @@ def test_the_rows_say_what_the_meter_counted(seed: int) -> None:
     dice = random.Random(seed)
     meter, rows = Meter(price=cents), []
     for _ in range(50):
-        row = (
-            acted(0.0, dice.random() < 0.8)
-            if dice.random() < 0.5
-            else asked(
-                0.0, prompt=dice.randrange(99), replayed=dice.random() < 0.3, model=dice.choice(["paid", "free"])
-            )
-        )
+        row = acted(0.0, dice.random() < 0.8)
+        if dice.random() < 0.5:
+            model = dice.choice(["paid", "free"])
+            row = asked(0.0, prompt=dice.randrange(99), replayed=dice.random() < 0.3, model=model)
         rows.append(row)
         meter.count(row.kind, row.body)  # type: ignore[arg-type]
     counted = meter.spent.model_copy(update={"seconds": 0.0})
@@ -111,7 +107,7 @@ def test_nobody_is_paid_for_recordings_scripts_and_exchanges() -> None:
     assert price("openai:gpt-4o-mini", Reply(text="", usage=Usage(prompt=10**6))) == pytest.approx(0.15)
 
 
-def test_a_budget_that_earlier_sittings_used_up_is_told(tmp_path: Path) -> None:
+def test_a_budget_that_earlier_sittings_used_up_is_reported(tmp_path: Path) -> None:
     config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=1))
     run = Run.create(tmp_path / "run", config, config.environment.tasks(config.selection))
     run.begin_invocation(Invocation(budget=Budget(calls=1, actions=1)))

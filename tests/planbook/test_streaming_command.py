@@ -9,7 +9,7 @@ import pytest
 
 from planbook.runs import Run
 from tests import stepwise_script
-from tests.flows import here
+from tests.flows import here, saying
 
 STEPWISE = f"scripted:{Path(stepwise_script.__file__)}:answer"
 COMMAND = ("run", "--planner", "automanual", "--env", "toy", "--seeds", "0-2", "--model", STEPWISE)
@@ -37,7 +37,7 @@ def deeds(folder: Path) -> list[Any]:
     return [event for event in events(folder) if event[1] in ("act", "outcome")]
 
 
-def test_it_comes_to_the_same_as_without(streamed: Path, tmp_path: Path) -> None:
+def test_streaming_changes_no_action_and_no_outcome(streamed: Path, tmp_path: Path) -> None:
     waited = here(*COMMAND, "--out", tmp_path / "run", "--json")
     assert waited.returncode == 0, waited.printed
     assert "Streamed: " not in waited.printed
@@ -52,12 +52,12 @@ def test_what_was_received_is_recorded_before_what_it_led_to_and_marked_where_it
     assert finishes == {"cut"}, "each ends with the step that failed, or that did the task"
 
 
-def test_it_is_repeated_exactly(streamed: Path) -> None:
+def test_a_streamed_run_is_repeated_exactly(streamed: Path) -> None:
     again = here("replay", streamed, "--json")
     assert again.result["by_sameness"]["same"] == 6, again.printed
 
 
-def test_it_is_shown_and_reported_where_a_reply_was_cut(streamed: Path) -> None:
+def test_show_and_report_say_where_a_reply_was_cut(streamed: Path) -> None:
     shown = here("show", streamed, "0")
     assert "tokens; the reply was stopped)" in shown.printed
     assert shown.printed.index("was asked") < shown.printed.index("Cell 0")
@@ -65,7 +65,7 @@ def test_it_is_shown_and_reported_where_a_reply_was_cut(streamed: Path) -> None:
     assert reported.returncode == 0, reported.printed
 
 
-def test_it_can_be_exported_and_imported(streamed: Path, tmp_path: Path) -> None:
+def test_a_streamed_run_can_be_exported_and_imported(streamed: Path, tmp_path: Path) -> None:
     assert here("export", streamed, "--out", tmp_path / "episodes.jsonl").returncode == 0
     imported = here("import", tmp_path / "episodes.jsonl", "--out", tmp_path / "imported")
     assert imported.returncode == 0, imported.printed
@@ -76,13 +76,12 @@ def test_it_can_be_exported_and_imported(streamed: Path, tmp_path: Path) -> None
 
 
 def test_an_episode_killed_while_a_reply_came_starts_over_if_the_model_says_otherwise(tmp_path: Path) -> None:
-    folder, script = tmp_path / "run", tmp_path / "script.py"
-    script.write_text("def answer(messages, sampling):\n    return " + repr(f"```python\n{OPENING}\n```"))
+    folder = tmp_path / "run"
     command = ("run", "--planner", "automanual", "--env", "toy", "--task", "fetch/0", "--stream", "--json")
-    model = ("--model", f"scripted:{script}:answer", "--out", folder)
+    model = ("--model", saying(tmp_path, f"```python\n{OPENING}\n```"), "--out", folder)
     assert here(*command, *model).returncode == 0
     kill_after_first_action(folder)
-    script.write_text("def answer(messages, sampling):\n    return " + repr(f"```python\n{SOLVING}\n```"))
+    saying(tmp_path, f"```python\n{SOLVING}\n```")
     resumed = here(*command, *model)
     assert (resumed.returncode, resumed.result["solved"]) == (0, 1), resumed.printed
     assert resumed.result["model_calls"] == 2, "what the other reply cost counts"

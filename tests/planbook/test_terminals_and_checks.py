@@ -12,27 +12,39 @@ from rich.console import Console
 
 from planbook.console import right_aligned
 from planbook.writing import write_whole
-from tests.command import ROOT, planbook
-from tests.flows import BUILD, here
+from tests.browser import need_browser
+from tests.command import ROOT, planbook, result
+from tests.flows import BUILD, here, saying
 from tests.shelf import write_shelf
 
+EXEC = "exec plan.py --env shelf.py --task look/0".split()
 
-def executed(folder: Path, *more: str, encoding: str = "utf-8") -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "planbook", "exec", "plan.py", "--env", "shelf.py", "--task", "look/0", *more]
-    env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding}
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", errors="replace")
+
+def executed(folder: Path, *more: str) -> "subprocess.CompletedProcess[str]":
+    return planbook(*EXEC, *more, cwd=folder)
 
 
 @pytest.mark.parametrize(("encoding", "more"), [("ascii", ()), ("latin-1", ("--json",)), ("ascii:strict", ())])
 def test_a_terminal_that_cannot_show_a_letter_shows_an_escape(tmp_path: Path, encoding: str, more: tuple[str]) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("print('caf\\u00e9 \\u2192')\nagent.look()\n")
-    done = executed(tmp_path, *more, encoding=encoding)
+    env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding}
+    command = [sys.executable, "-m", "planbook", *EXEC, *more]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, encoding="utf-8", errors="replace")
     assert done.returncode == 0, done.stderr
     assert "\\u2192" in done.stdout + done.stderr
 
 
-def test_an_empty_store_is_told_in_a_line(tmp_path: Path) -> None:
+def test_prints_stand_between_the_steps_and_steer_no_terminal(tmp_path: Path) -> None:
+    write_shelf(tmp_path)
+    (tmp_path / "plan.py").write_text("print('first :key: [red]\\x1b[31m')\nagent.look()\nprint('x' * 50_000)\n")
+    done = executed(tmp_path)
+    assert done.stdout.index("printed: first :key: [red]\\x1b[31m") < done.stdout.index("agent.look")
+    assert "\x1b" not in done.stdout
+    assert "48,001 characters more" in done.stdout
+
+
+def test_an_empty_store_is_reported_in_a_line(tmp_path: Path) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("agent.look()\n")
     assert executed(tmp_path, "--out", "run").returncode == 0
@@ -53,19 +65,16 @@ def test_a_misspelt_name_is_held_against_the_plans_own_names_first(tmp_path: Pat
     assert "did you mean agent?" in refused.stderr + refused.stdout
 
 
-@pytest.mark.parametrize("width", [55, 60, 80])
-def test_narrow_tables_cut_no_figure_off_and_fold_no_name(width: int) -> None:
-    """The figures are on the line of their name, or on the line below it."""
+def test_narrow_tables_cut_no_figure_off_and_fold_no_name() -> None:
     table = right_aligned("task type", ("solved", "tasks", "%", "95 % interval", "mean actions", "mean error steps"))
     table.add_row("pick_two_obj_and_place", "5", "12", "100.0%", "56.6% to 100.0%", "13.6", "0.00")
-    out = Console(width=width, file=StringIO(), legacy_windows=False)
+    out = Console(width=80, file=StringIO(), legacy_windows=False)
     out.print(table)
     assert isinstance(out.file, StringIO)
     lines = out.file.getvalue().splitlines()
-    assert all(len(line) <= width for line in lines)
-    (named,) = [number for number, line in enumerate(lines) if "pick_two_obj_and_place" in line]
-    figures = " ".join(lines[named:]).split()[1:]
-    assert figures == ["5", "12", "100.0%", "56.6\N{EN DASH}100.0%", "13.6", "0.00"]
+    assert all(len(line) <= 80 for line in lines)
+    (row,) = [line for line in lines if "pick_two_obj_and_place" in line]
+    assert row.split()[1:] == ["5", "12", "100.0%", "56.6\N{EN DASH}100.0%", "13.6", "0.00"]
 
 
 def test_a_table_that_no_terminal_of_the_width_has_room_for_is_a_list() -> None:
@@ -74,16 +83,14 @@ def test_a_table_that_no_terminal_of_the_width_has_room_for_is_a_list() -> None:
     out = Console(width=60, file=StringIO(), legacy_windows=False)
     out.print(table)
     assert isinstance(out.file, StringIO)
-    told = " ".join(out.file.getvalue().split())
-    assert told.startswith("a curve building tasks 6: figure 0 207,425; figure 1 207,425;")
+    printed = " ".join(out.file.getvalue().split())
+    assert printed.startswith("a curve building tasks 6: figure 0 207,425; figure 1 207,425;")
     assert all(len(line) <= 60 for line in out.file.getvalue().splitlines())
 
 
-def test_the_reason_of_a_failure_is_told_at_the_end_of_a_run(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    plan = "```python\nprint(0)\n1 / 0\n```"
-    script.write_text(f"REPLIES = {[plan] * 99}")
-    model = ("--planner", "automanual", "--model", f"scripted:{script}:REPLIES", "--out", tmp_path / "run")
+def test_the_reason_of_a_failure_is_reported_at_the_end_of_a_run(tmp_path: Path) -> None:
+    failing = saying(tmp_path, "```python\nprint(0)\n1 / 0\n```")
+    model = ("--planner", "automanual", "--model", failing, "--out", tmp_path / "run")
     played = here("run", "--env", "toy", "--seeds", "0-1", "--types", "fetch", *model)
     assert "Not solved, by cause: raised 2." in played.printed
     assert "For example fetch/0 (0): line 2: ZeroDivisionError: division by zero" in played.printed
@@ -101,9 +108,8 @@ def test_an_error_in_a_function_names_the_lines_that_led_to_it(tmp_path: Path) -
 
 
 def test_a_limit_names_the_option_that_changes_it(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text("def answer(messages, sampling):\n    return '```python\\nwhile True:\\n    pass\\n```'\n")
-    model = ("--planner", "automanual", "--model", f"scripted:{script}:answer", "--out", tmp_path / "run")
+    endless = saying(tmp_path, "```python\nwhile True:\n    pass\n```")
+    model = ("--planner", "automanual", "--model", endless, "--out", tmp_path / "run")
     played = here("run", "--env", "toy", "--task", "fetch/0", "--limit", "wall_seconds=0.5", *model)
     assert (
         "For example fetch/0: wall: the cell ran for more than 0.5 s of wall clock; --limit wall_seconds=N"
@@ -112,23 +118,43 @@ def test_a_limit_names_the_option_that_changes_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "code", "message"),
     [
-        (("run", "--env", "toy", "--limit", "wall=3"), "there is no limit `wall`; there are wall_seconds, cpu_seconds"),
-        (("run", "--env", "two.py"), "two.py has 2 environments: name two.py:One or two.py:Two"),
-        (("run", "--env", "alfworld", "--split", "valid_unseen"), "made from seeds instead, --split generated; or run"),
+        ("--env toy --limit wall=3", 2, "there is no limit `wall`; there are wall_seconds, cpu_seconds"),
+        ("--env two.py", 2, "two.py has 2 environments: name two.py:One or two.py:Two"),
+        ("--env alfworld --split valid_unseen", 3, "alfworld-download"),
+        ("--env alfworld --split valid_unseen", 3, "made from seeds instead, --split generated; or run"),
+        ("--env alfworld --split valid_seen --seeds 3", 2, "seeds make generated games"),
+        ("--env toy --split all:x", 2, "a number of tasks"),
+        (f"--env toy --library {ROOT}/manuals/toy", 2, "toy/procedures/*.py"),
+        ("--env toy --planner code", 2, "code: this has to be given"),
     ],
 )
 def test_refusals_say_once_what_there_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, code: int, message: str
 ) -> None:
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
     classes = "".join(f"class {name}(Environment):\n    pass\n" for name in ("One", "Two"))
     (tmp_path / "two.py").write_text(f"from planbook.envs import Environment\n{classes}")
-    refused = planbook(*arguments, cwd=tmp_path)
-    assert refused.returncode in (2, 3)
-    assert told in refused.stderr
+    refused = planbook("run", *arguments.split(), cwd=tmp_path)
+    assert refused.returncode == code, refused.stderr
+    assert message in refused.stderr
     assert refused.stderr.count("cpu_seconds") <= 1
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.browser
+def test_a_missing_browser_exits_with_three_and_the_run_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINIWOB_CHROME_BINARY", str(tmp_path / "nothing"))
+    command = ("run", "--env", "miniwob", "--task", "click-test/1", "--out", tmp_path / "run")
+    finished = planbook(*command)
+    assert finished.returncode == 3
+    assert "apt-get install chromium" in finished.stderr
+    monkeypatch.delenv("MINIWOB_CHROME_BINARY")
+    need_browser()
+    assert result(planbook(*command, "--json"))["solved"] == 1
 
 
 def test_episodes_have_one_number(tmp_path: Path) -> None:
@@ -141,7 +167,7 @@ def test_episodes_have_one_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [">/dev/full", "--json >/dev/full"])
-def test_an_output_that_is_full_is_told_without_a_traceback(ending: str) -> None:
+def test_an_output_that_is_full_is_reported_without_a_traceback(ending: str) -> None:
     command = f"{sys.executable} -m planbook planners {ending}"
     finished = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True)
     assert finished.returncode == 1
@@ -152,6 +178,6 @@ def test_an_output_that_is_full_is_told_without_a_traceback(ending: str) -> None
 def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE, text=True) as reader:
-        write_whole(tmp_path / "pipe", "told")
-        assert reader.communicate()[0] == "told"
+        write_whole(tmp_path / "pipe", "printed")
+        assert reader.communicate()[0] == "printed"
     assert (tmp_path / "pipe").is_fifo()

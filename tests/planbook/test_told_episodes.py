@@ -33,10 +33,10 @@ def run(tmp_path: Path) -> Iterator[Run]:
     opened.close()
 
 
-def test_several_are_told_at_once_in_the_order_they_were_asked_for(run: Run) -> None:
-    told = describe_episodes(run, ["task/1", "task/0"])
-    assert told.index("# The episode task/1") < told.index("# The episode task/0")
-    assert told.count("You open box_1") >= 2
+def test_several_are_reported_at_once_in_the_order_they_were_asked_for(run: Run) -> None:
+    text = describe_episodes(run, ["task/1", "task/0"])
+    assert text.index("# The episode task/1") < text.index("# The episode task/0")
+    assert text.count("You open box_1") >= 2
 
 
 def test_an_episode_that_was_started_over_is_found_by_either_name(run: Run) -> None:

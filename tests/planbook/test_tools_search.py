@@ -7,7 +7,7 @@ import pytest
 from planbook.envs import Environment, load_environment
 from planbook.planner import action_docs
 from planbook.planner.agent import ActionDocs
-from tests.flows import asks, events, here, prompt
+from tests.flows import asks, events, here, prompt, saying
 
 THINGS = [f"{colour}_{thing}" for colour in ("red", "blue", "old") for thing in ("door", "lamp", "boat", "tent")]
 VERBS = ("open", "paint", "sell", "weigh", "describe")
@@ -67,14 +67,9 @@ def test_few_tools_are_all_listed_and_not_searched(tmp_path: Path) -> None:
 
 
 def test_a_plan_finds_tools_that_its_prompt_did_not_list(many: str, tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(
-        f"PLAN = {PLAN!r}\n\n\ndef answer(messages, sampling):\n"
-        '    return f"### Understanding\\nMany.\\n### Code\\n```python\\n{PLAN}```"\n'
-    )
     given = ("--env", many, "-o", f"tasks={tmp_path}/tasks.yaml", "-o", "listed_tokens=300", "--planner", "automanual")
-    played = here(
-        "run", *given, "--model", f"scripted:{tmp_path}/script.py:answer", "--out", tmp_path / "run", "--json"
-    )
+    model = ("--model", saying(tmp_path, f"### Understanding\nMany.\n### Code\n```python\n{PLAN}```"))
+    played = here("run", *given, *model, "--out", tmp_path / "run", "--json")
     assert (played.returncode, played.result["solved"]) == (0, 1), played.printed
     asked = prompt(asks(tmp_path / "run")[0])
     assert "agent.weigh_blue_boat(" in asked

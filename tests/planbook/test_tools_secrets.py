@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.envs.test_tools_mcp import SECRET, UNRULY, named, serving_http
-from tests.flows import asks, here, prompt
+from tests.flows import asks, here, prompt, saying
 
 PLAN = """
 for call in [agent.bad.secret, agent.bad.tell, agent.bad.fail, lambda: agent.bad.odd_name("x")]:
@@ -16,20 +16,12 @@ for call in [agent.bad.secret, agent.bad.tell, agent.bad.fail, lambda: agent.bad
         print(error)
 raise ValueError(agent.bad.secret())
 """
-SCRIPT = f"""
-PLAN = {PLAN!r}
+TASKS = "tasks: [{id: a, goal: Find out the key., judge: {answer: 1}}]"
 
 
-def answer(messages, sampling):
-    return f"### Understanding\\nIt tells.\\n### Code\\n```python\\n{{PLAN}}```"
-"""
-
-
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("transport", [pytest.param("stdio", marks=pytest.mark.deep), "http"])
 def test_a_run_keeps_no_secret(transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
-    (tmp_path / "script.py").write_text(SCRIPT)
-    (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: Find out the key., judge: {answer: 1}}]")
     if transport == "http":
         with serving_http(tmp_path) as server:
             _run(tmp_path, named(tmp_path, server))
@@ -40,21 +32,25 @@ def test_a_run_keeps_no_secret(transport: str, tmp_path: Path, monkeypatch: pyte
 
 def test_a_variable_in_a_command_is_recorded_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
-    (tmp_path / "script.py").write_text(SCRIPT.replace("agent.bad.", "agent."))
-    (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: Find out the key., judge: {answer: 1}}]")
-    _run(tmp_path, f"mcp:env SERVER_KEY=${{PLANBOOK_TEST_KEY}} {sys.executable} {UNRULY}")
+    _run(
+        tmp_path,
+        f"mcp:env SERVER_KEY=${{PLANBOOK_TEST_KEY}} {sys.executable} {UNRULY}",
+        PLAN.replace("agent.bad.", "agent."),
+    )
     assert "${PLANBOOK_TEST_KEY}" in (tmp_path / "run" / "run.json").read_text()
 
 
-def _run(folder: Path, env: str) -> None:
+def _run(folder: Path, env: str, plan: str = PLAN) -> None:
+    (folder / "tasks.yaml").write_text(TASKS)
+    model = saying(folder, f"### Understanding\nIt answers.\n### Code\n```python\n{plan}```")
     given = ("--env", env, "-o", f"tasks={folder}/tasks.yaml", "-o", "timeout=20", "--planner", "automanual")
-    played = here("run", *given, "--model", f"scripted:{folder}/script.py:answer", "--out", folder / "run", "--json")
+    played = here("run", *given, "--model", model, "--out", folder / "run", "--json")
     assert played.returncode == 0, played.printed
-    told = "\n".join(map(prompt, asks(folder / "run")))
-    assert "the key is ***" in told
-    assert "Key ***." in told
+    prompts = "\n".join(map(prompt, asks(folder / "run")))
+    assert "the key is ***" in prompts
+    assert "Key ***." in prompts
     here("report", folder / "run", "--out", folder / "run" / "report.html")
     files = [path for path in (folder / "run").rglob("*") if path.is_file()]
     assert {"run.json", "run.db", "report.html"} <= {path.name for path in files}
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
-    assert SECRET not in told + played.printed
+    assert SECRET not in prompts + played.printed

@@ -4,9 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planbook.envs import Action, Environment, Features, Goals, Observation, Selection, Task, Verdict, action, query
-from planbook.planner import Ending, Episode, EpisodeSettings, MemoryJournal, Roles, method, play
+from planbook.planner import (
+    Ending,
+    Episode,
+    EpisodeSettings,
+    MemoryJournal,
+    Message,
+    Reply,
+    Roles,
+    Sampling,
+    method,
+    play,
+)
 from planbook.planner.memory import Memory
-from planbook.planner.models import Message, Reply, Sampling
 from planbook.planner.models.types import OnText
 from planbook.sandbox import Limits, Sandbox
 from tests.spanning import held

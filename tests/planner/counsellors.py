@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from planbook.envs import Observation, Task, action
-from planbook.planner import Ending, Episode, MemoryJournal
-from planbook.planner.models import Message, Model, Sampling, ScriptedModel
+from planbook.planner import Ending, Episode, MemoryJournal, Message, Model, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
 from tests.planner import players
 from tests.planner.players import Traced

@@ -6,8 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from planbook.envs import Selection, Task, load_environment
-from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, Journal, MemoryJournal, play
-from planbook.planner.models import Message, Model, Sampling, ScriptedModel
+from planbook.planner import (
+    METHODS,
+    Ending,
+    Episode,
+    EpisodeSettings,
+    Journal,
+    MemoryJournal,
+    Message,
+    Model,
+    Sampling,
+    ScriptedModel,
+    play,
+)
 from planbook.planner.models.types import label
 from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox

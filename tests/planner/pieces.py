@@ -4,16 +4,27 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.planner import METHODS, Body, Ending, Episode, EpisodeSettings, EventKind, Journal, MemoryJournal, play
-from planbook.planner.models import Message, Model, Reply, Sampling
+from planbook.planner import (
+    METHODS,
+    Body,
+    Ending,
+    Episode,
+    EpisodeSettings,
+    EventKind,
+    Journal,
+    MemoryJournal,
+    Message,
+    Model,
+    Reply,
+    Sampling,
+    play,
+)
 from planbook.planner.models.types import OnText
 from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
+from tests.planner.players import TASK
 
-TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
-THING = TASK.goal.split()[2]
 Cut = Callable[[str], Sequence[str]]
 
 
@@ -38,14 +49,14 @@ class Piecewise:
     name = "piecewise"
 
     def __init__(self, replies: Sequence[str], cut: Cut = whole) -> None:
-        self._replies, self._cut = replies, cut
+        self.replies, self._cut = replies, cut
         self.asked: list[Sequence[Message]] = []
         self.told = 0
         """Characters of the last reply."""
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         self.asked.append(messages)
-        text = self._replies[min(len(self.asked), len(self._replies)) - 1]
+        text = self.replies[min(len(self.asked), len(self.replies)) - 1]
         self.told = 0
         for piece in self._cut(text):
             self.told += len(piece)

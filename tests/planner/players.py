@@ -6,8 +6,21 @@ from typing import Any, Protocol
 
 from planbook.envs import Action, Environment, Observation, Selection, Task, Verdict, action
 from planbook.envs.toy import Toy
-from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, Journal, Memory, MemoryJournal, NoMemory, play
-from planbook.planner.models import Message, Model, Sampling, ScriptedModel
+from planbook.planner import (
+    METHODS,
+    Ending,
+    Episode,
+    EpisodeSettings,
+    Journal,
+    Memory,
+    MemoryJournal,
+    Message,
+    Model,
+    NoMemory,
+    Sampling,
+    ScriptedModel,
+    play,
+)
 from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
 from tests.spanning import held

@@ -5,11 +5,7 @@ from typing import Any
 import pytest
 
 from planbook.envs import Observation, action
-from planbook.planner import (
-    FeedbackKind,
-    MemoryJournal,
-    Outcome,
-)
+from planbook.planner import FeedbackKind, MemoryJournal, Outcome
 from planbook.planner.strategies.adapt.order import read_decomposition
 from planbook.sandbox import Sandbox
 from tests.planner.players import (

@@ -116,7 +116,7 @@ def asked(journal: MemoryJournal) -> list[Call]:
     return calls
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_the_controller_is_the_algorithm_of_the_paper(sandbox: Sandbox, seed: int, d_max: int) -> None:
     luck, journal = Luck(seed), MemoryJournal()

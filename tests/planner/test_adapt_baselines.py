@@ -5,9 +5,8 @@ from typing import Any, cast
 import pytest
 
 from planbook.envs import Task, Verdict
-from planbook.planner import FeedbackKind, MemoryJournal, Outcome, Recall
+from planbook.planner import FeedbackKind, MemoryJournal, Outcome, Recall, Sampling
 from planbook.planner.errors import ModelUnavailable
-from planbook.planner.models import Sampling
 from planbook.sandbox import Sandbox
 from tests.planner.pieces import cuts, timeless
 from tests.planner.players import (
@@ -52,9 +51,7 @@ TRAP = "agent.touch('trap')"
         (Traced, {}, 60),
         (Shopping, {}, 45),
         (Traced, {"iterations": 2}, 6),
-        (Traced, {"d_max": 2}, 40),
         (Crafting, {"iterations": 2}, 8),
-        (Crafting, {"d_max": 2}, 40),
         (Traced, {"iterations": 2, "d_max": 2}, 4),
     ],
 )

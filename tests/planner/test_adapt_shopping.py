@@ -56,10 +56,7 @@ def test_the_four_skills_buy_what_is_wanted(sandbox: Sandbox) -> None:
 
 def test_the_planner_sees_the_page_and_what_failed_but_no_reasons(sandbox: Sandbox) -> None:
     third = "match B0LRCTEVFP against: space saving"
-    plans = {
-        goal(): planned("S1 AND (S2 OR S3)", SEARCH, FIRST, MATCH),
-        MATCH: planned("S1", third),
-    }
+    plans = {goal(): planned("S1 AND (S2 OR S3)", SEARCH, FIRST, MATCH), MATCH: planned("S1", third)}
     players = Players(SKILLS, plans)
     bought(sandbox, players, MemoryJournal())
     first, of_first, of_match = players.prompts("planner")[0], *players.prompts("planner")[-2:]

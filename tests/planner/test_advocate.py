@@ -230,9 +230,7 @@ def test_a_verdict_that_cannot_be_read_turns_back(sandbox: Sandbox) -> None:
 
 def test_the_answer_is_asked_for_and_delivered_as_plan_code(sandbox: Sandbox) -> None:
     says = Counsellors(
-        act=code("note_down('It is 42.')\nagent.touch('wall')"),
-        task_done=[NO, YES],
-        answer="Answer: 42",
+        act=code("note_down('It is 42.')\nagent.touch('wall')"), task_done=[NO, YES], answer="Answer: 42"
     )
     ending, playing = played(sandbox, says, environment=Answering())
     assert ending.outcome is Outcome.DIRECT_SUCCESS

@@ -176,7 +176,7 @@ ENVIRONMENTS: dict[str, Callable[[], Watched]] = {
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), remedies=st.integers(0, 3))
 def test_the_states_visited_are_those_of_algorithm_1(
     sandbox: Sandbox, environment: str, seed: int, remedies: int

@@ -92,10 +92,7 @@ def lost(sandbox: Sandbox, says: Counsellors) -> tuple[Ending, Episode, list[dic
     assert [each["parent"] for each in found] == [None, None, 0, 1]
     assert "- Opened the page on installing. (taken back since)\n" in says.prompts("task_done")[-1]
     assert "# Notes taken\n\n- Vellsand has 148 berths\n" in says.prompts("answer")[0]
-    assert [str(step.action) for step in playing.steps][-2:] == [
-        "note_down('Vellsand has 148 berths')",
-        "stop('148')",
-    ]
+    assert [str(step.action) for step in playing.steps][-2:] == ["note_down('Vellsand has 148 berths')", "stop('148')"]
     return ending, playing, found
 
 

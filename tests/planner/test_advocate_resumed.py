@@ -90,7 +90,7 @@ def ending_after(calls: int) -> Callable[[], None]:
     return guard
 
 
-@pytest.mark.parametrize("calls", [0, 5, 9, 14])
+@pytest.mark.parametrize("calls", [0, 9])
 @pytest.mark.parametrize("name", EPISODES)
 def test_a_budget_that_ends_in_the_middle_leaves_no_ending(sandbox: Sandbox, name: str, calls: int) -> None:
     says, journal = Counsellors(**EPISODES[name][1]), MemoryJournal()

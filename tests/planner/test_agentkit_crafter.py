@@ -8,7 +8,8 @@ import pytest
 
 from planbook.envs.crafter.rules import rules
 from planbook.planner import MemoryJournal, Outcome
-from planbook.planner.graph import Composing, GraphDatabase
+from planbook.planner.graph.database import GraphDatabase
+from planbook.planner.graph.hooking import Composing
 from planbook.planner.graph.hooks import crafter as crafter_hooks
 from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, WANTED
 from planbook.planner.strategies.agentkit import graph_named
@@ -38,6 +39,12 @@ def game(sandbox: Sandbox, steps: int, **replies: Reply) -> tuple[Nodes, list[Co
         if kind == "ask" and (found := re.search(r"/step/(\d+)/(\w+)/0$", scope)):
             asked[int(found[1])][found[2]] += 1
     return nodes, asked, journal
+
+
+@pytest.fixture(scope="module")
+def usual(sandbox: Sandbox) -> tuple[Nodes, list[Counter[str]]]:
+    """Six steps with the usual replies."""
+    return game(sandbox, 6)[:2]
 
 
 def tokens_of(journal: MemoryJournal, step: int) -> int:
@@ -75,9 +82,8 @@ def test_each_reason_opens_the_gate_and_a_correction_alone_does_not(sandbox: San
     assert [each["subgoals"] for each in asked[1:]] == [1] * len(reasons) + [0]
 
 
-def test_the_first_step_looks_back_on_nothing(sandbox: Sandbox) -> None:
-    _, asked, _ = game(sandbox, 1)
-    assert asked[0].keys().isdisjoint({"obs_chg", "obs_last_act", "s_action", "reflect", "feed", "kb_add"})
+def test_the_first_step_looks_back_on_nothing(usual: tuple[Nodes, list[Counter[str]]]) -> None:
+    assert usual[1][0].keys().isdisjoint({"obs_chg", "obs_last_act", "s_action", "reflect", "feed", "kb_add"})
 
 
 # What is remembered.
@@ -190,11 +196,10 @@ def test_what_is_not_worth_knowing_is_not_listed(sandbox: Sandbox) -> None:
 # The actor's plan, and the code.
 
 
-def test_a_plan_that_is_kept_grows_old_and_ends(sandbox: Sandbox) -> None:
-    nodes, _, _ = game(sandbox, 6)
+def test_a_plan_that_is_kept_grows_old_and_ends(usual: tuple[Nodes, list[Counter[str]]]) -> None:
     told = [
         question.partition("# The plan so far")[2].partition("# What is to be seen")[0]
-        for question in nodes.questions("actor_plan_sketch")
+        for question in usual[0].questions("actor_plan_sketch")
     ]
     assert "There is none: write a new one." in told[0]
     assert [re.findall(r"made (\d+) turns ago", each) for each in told[1:4]] == [["1"], ["2"], ["3"]]
@@ -208,7 +213,7 @@ def test_a_plan_that_is_not_kept_is_new(sandbox: Sandbox) -> None:
     assert "made 1 turns ago" in last(nodes, "actor_plan_sketch")
 
 
-def test_the_actor_weighs_what_is_allowed(sandbox: Sandbox) -> None:
+def test_the_actor_may_choose_only_allowed_actions(sandbox: Sandbox) -> None:
     table = {name: {**action_row(name), "allowed": "yes" if name == "do()" else "no"} for name in ACTIONS}
     row = dict.fromkeys(("where", "in_time", "in_space", "risk", "benefit"), "none")
     nodes, _, _ = game(
@@ -224,18 +229,16 @@ def test_the_actor_weighs_what_is_allowed(sandbox: Sandbox) -> None:
     assert "not sleep()" in nodes.questions("actor_reflect")[1]
 
 
-@pytest.mark.parametrize(
-    ("table", "told"),
-    [
-        ({name: action_row(name) for name in ACTIONS[1:]}, r"Missing: move\('west'\)"),
-        ({name: action_row(name) for name in (*ACTIONS, "fly()")}, "There is no action fly"),
-    ],
-)
-def test_the_table_of_actions_must_be_whole(sandbox: Sandbox, table: Reply, told: str) -> None:
+def test_the_table_of_actions_must_be_whole(sandbox: Sandbox) -> None:
+    tables = [{name: action_row(name) for name in names} for names in (ACTIONS[1:], (*ACTIONS, "fly()"))]
     nodes, _, _ = game(
-        sandbox, 1, obs_current_actions=lambda number: REPLIES["obs_current_actions"] if number else table
+        sandbox,
+        2,
+        obs_current_actions=lambda number: REPLIES["obs_current_actions"] if number % 2 else tables[number // 2],
     )
-    assert re.search(told, nodes.questions("obs_current_actions")[1])
+    _, missing_one, _, one_more = nodes.questions("obs_current_actions")
+    assert "Missing: move('west')" in missing_one
+    assert "There is no action fly" in one_more
 
 
 def test_actions_may_be_written_with_their_agent(sandbox: Sandbox) -> None:
@@ -251,18 +254,16 @@ for _ in range(4):
 """
 
 
-@pytest.mark.parametrize(
-    ("reply", "told"),
-    [
-        (code("agent.do()", "agent.move('north')"), "exactly one of the game's actions"),
-        (code("agent.fly()"), "takes none"),
-        (code("for _ in range(3):", "    agent.do()"), "the loop must end"),
-        (code("agent.do("), "takes none|could not be used"),
-    ],
-)
-def test_code_that_is_not_one_action_goes_back(sandbox: Sandbox, reply: str, told: str) -> None:
-    nodes, _, _ = game(sandbox, 1, actor_final=lambda number: code(LOOP) if number else reply)
-    assert re.search(told, nodes.questions("actor_final")[1])
+def test_code_that_is_not_one_action_goes_back(sandbox: Sandbox) -> None:
+    bad = {
+        code("agent.do()", "agent.move('north')"): "exactly one of the game's actions",
+        code("agent.fly()"): "takes none",
+        code("for _ in range(3):", "    agent.do()"): "the loop must end",
+        code("agent.do("): "takes none|could not be used",
+    }
+    nodes, _, _ = game(sandbox, 4, actor_final=lambda number: code(LOOP) if number % 2 else list(bad)[number // 2])
+    for told, asked in zip(bad.values(), nodes.questions("actor_final")[1::2], strict=True):
+        assert re.search(told, asked)
 
 
 def test_a_repeat_ends_when_the_action_is_refused(sandbox: Sandbox) -> None:
@@ -295,8 +296,7 @@ def test_the_manual_names_every_achievement_and_action() -> None:
     assert len(ACTIONS) == len(rules().actions) == 17
 
 
-def test_no_prompt_tells_what_a_table_or_a_furnace_costs(sandbox: Sandbox) -> None:
+def test_no_prompt_tells_what_a_table_or_a_furnace_costs(usual: tuple[Nodes, list[Counter[str]]]) -> None:
     """Not even by way of the environment's own description."""
-    nodes, _, _ = game(sandbox, 1)
-    asked = "\n".join(text for _, _, text in nodes.asked)
+    asked = "\n".join(text for _, _, text in usual[0].asked)
     assert not re.search(r"\b(2|two) wood|\b(4|four|1|one) stone|uses? \d", asked)

@@ -1,13 +1,13 @@
 """AutoManual's planner on the toy environment, with a model that replies by a list."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import pytest
 from pydantic import JsonValue
 
-from planbook.envs import Action, Observation, Selection, Task
+from planbook.envs import Action, Observation, Task
 from planbook.envs.toy import Toy
 from planbook.planner import (
     METHODS,
@@ -23,16 +23,16 @@ from planbook.planner import (
     Outcome,
     Procedure,
     Recall,
+    Reply,
     play,
     procedure_faults,
 )
-from planbook.planner.models import Message, Reply, Sampling
-from planbook.planner.models.types import OnText
 from planbook.planner.roles import Roles
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.sandbox import Sandbox
+from tests.planner.pieces import Piecewise
+from tests.planner.players import TASK
 
-TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 LOOK = "seen = [agent.open(f'box_{n}') for n in (1, 2)]"
 RAISES = "agent.open('box_1')\nassert False, '[Step 1] no key'"
 REFUSED = "agent.opne('box_1')"
@@ -44,23 +44,6 @@ def fetch(agent, task):
             agent.put(task.params["things"][0])
 """
 DONE = f"{SOLVE}fetch(agent, task)"
-
-
-class Said:
-    """Answers with one text after another, the last one for ever, and keeps what it was asked."""
-
-    name = "said"
-
-    def __init__(self, *replies: str) -> None:
-        self.replies, self.asked = replies, list[Sequence[Message]]()
-
-    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        self.asked.append(messages)
-        return Reply(text=self.replies[min(len(self.asked), len(self.replies)) - 1])
-
-    @property
-    def prompts(self) -> list[str]:
-        return [messages[-1].content for messages in self.asked]
 
 
 class Knows:
@@ -87,13 +70,13 @@ class Secretive(Toy):
         return {"color": "red"}
 
 
-def said(*codes: str) -> Said:
-    return Said(*(f"### Understanding\nSo.\n### Code\n```python\n{code}\n```" for code in codes))
+def said(*codes: str) -> Piecewise:
+    return Piecewise([f"### Understanding\nSo.\n### Code\n```python\n{code}\n```" for code in codes])
 
 
 def played(
     sandbox: Sandbox,
-    model: Said,
+    model: Piecewise,
     *,
     environment: Toy | None = None,
     memory: Memory | None = None,
@@ -149,13 +132,7 @@ def test_a_plan_that_wrongly_took_itself_for_done_is_an_error_step(sandbox: Sand
 
 @pytest.mark.parametrize(
     ("environment", "options", "replies"),
-    [
-        (Toy, {}, 4),
-        (Pausing, {}, 7),
-        (Toy, {"replans": 0}, 1),
-        (Pausing, {"replans": 1}, 2),
-        (Toy, {"replans": 9}, 10),
-    ],
+    [(Toy, {}, 4), (Pausing, {}, 7), (Toy, {"replans": 0}, 1), (Pausing, {"replans": 1}, 2), (Toy, {"replans": 9}, 10)],
 )
 def test_replies_end_after_so_many_replans(
     sandbox: Sandbox, environment: type[Toy], options: dict[str, Any], replies: int
@@ -183,14 +160,14 @@ def test_a_plan_that_never_succeeds_is_a_failure_by_its_last_cell(sandbox: Sandb
 
 
 def test_replies_that_stay_unusable_are_a_failure_of_kind_parse(sandbox: Sandbox) -> None:
-    journal, model = MemoryJournal(), Said("I would look into the boxes.")
+    journal, model = MemoryJournal(), Piecewise(["I would look into the boxes."])
     ending, playing = played(sandbox, model, journal=journal)
     assert len(model.asked) == 3, "one reply and two repairs"
     assert (ending.outcome, ending.cause, ending.error_steps) == (Outcome.FAILURE, "parse", 1)
     (feedback,) = playing.feedbacks
     assert feedback.kind is FeedbackKind.PARSE
     assert "no Python code" in feedback.text
-    again, _ = played(sandbox, Said(), journal=journal)
+    again, _ = played(sandbox, Piecewise([]), journal=journal)
     assert again == ending, "resuming asks nothing and comes to the same"
 
 
@@ -202,7 +179,7 @@ def test_a_reply_that_only_defines_functions_is_asked_again_and_costs_no_replan(
 
 
 def test_an_unusable_reply_after_a_plan_fails_the_episode_that_has_begun(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, Said(f"```python\n{LOOK}\n```", "Done!"))
+    ending, playing = played(sandbox, Piecewise([f"```python\n{LOOK}\n```", "Done!"]))
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "parse", 2)
     assert kinds(playing) == ["unfinished", "parse"]
 
@@ -318,7 +295,7 @@ def test_a_procedure_that_uses_all_actions_up_leaves_nothing_to_ask_for(sandbox:
 def test_what_the_planner_considered_is_kept_with_the_cell(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
     text = f"### Understanding\nA key.\n### Rules\n- rule_2: look\n### Code\n```python\n{DONE}\n```"
-    played(sandbox, Said(text), journal=journal)
+    played(sandbox, Piecewise([text]), journal=journal)
     (cell,) = (body for (_, kind, _), body in journal.events.items() if kind == "cell")
     assert isinstance(cell["thought"], dict)
     assert (cell["source"], cell["thought"]["rule_ids"]) == ("planner", ["rule_2"])
@@ -352,7 +329,7 @@ def matches(journal: MemoryJournal) -> list[Any]:
 
 def test_a_model_is_asked_for_the_type_where_nothing_is_certain(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
-    model = Said(f'It is that one: {{"type": "fetch_it", "params": {{"what": "{thing()}"}}}}')
+    model = Piecewise([f'It is that one: {{"type": "fetch_it", "params": {{"what": "{thing()}"}}}}'])
     ending, _ = played(sandbox, model, memory=Matching(), journal=journal, procedures_first=True)
     assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 1)
     assert "put the coin on the table" in model.prompts[0]
@@ -370,15 +347,15 @@ def test_a_model_is_asked_for_the_type_where_nothing_is_certain(sandbox: Sandbox
 )
 def test_an_answer_gives_a_type_and_its_parameters_alone(answer: str, params: Any, sandbox: Sandbox) -> None:
     journal = MemoryJournal()
-    played(sandbox, Said(answer, *said(DONE).replies), memory=Matching(), journal=journal, procedures_first=True)
+    played(sandbox, Piecewise([answer, *said(DONE).replies]), memory=Matching(), journal=journal, procedures_first=True)
     first = matches(journal)[0]
     assert (first["type"], first["params"], first["by"], first["failed"]) == ("fetch_it", params, "model", "")
 
 
 @pytest.mark.parametrize("value", ["null", "true", '""', "NaN", "[1]", '{"what": 1}'])
 def test_values_that_no_parameter_can_have_are_asked_for_again(value: str, sandbox: Sandbox) -> None:
-    answers = (f'{{"type": "fetch_it", "params": {{"what": {each}}}}}' for each in (value, f'"{thing()}"'))
-    model = Said(*answers)
+    answers = [f'{{"type": "fetch_it", "params": {{"what": {each}}}}}' for each in (value, f'"{thing()}"')]
+    model = Piecewise(answers)
     ending, _ = played(sandbox, model, memory=Matching(), procedures_first=True)
     assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 2)
 
@@ -393,7 +370,7 @@ class Doubting(Matching):
 
 
 def test_a_model_decides_on_a_doubtful_match_where_there_is_one(sandbox: Sandbox) -> None:
-    journal, model = MemoryJournal(), Said('{"type": "none"}', *said(DONE).replies)
+    journal, model = MemoryJournal(), Piecewise(['{"type": "none"}', *said(DONE).replies])
     played(sandbox, model, memory=Doubting(), journal=journal, procedures_first=True)
     assert [each["type"] for each in matches(journal)] == [""]
     assert len(model.asked) == 2
@@ -412,7 +389,7 @@ class Unfitting:
 
 def test_parameters_of_another_form_leave_the_task_to_the_planner(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
-    model = Said('{"type": "fetch_it", "params": {"what": "few"}}', *said(DONE).replies)
+    model = Piecewise(['{"type": "fetch_it", "params": {"what": "few"}}', *said(DONE).replies])
     ending, _ = played(sandbox, model, memory=Unfitting(), journal=journal, procedures_first=True)
     assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 2)
     assert "What is known." in model.prompts[1]
@@ -427,12 +404,12 @@ def test_no_session_is_opened_to_ask_for_a_type() -> None:
             opened.append(args)
             return super().session(*args, **kwargs)
 
-    class Asked(Said):
+    class Asked(Piecewise):
         def complete(self, *args: Any, **kwargs: Any) -> Reply:
             asked.append(len(opened))
             return super().complete(*args, **kwargs)
 
-    journal, model = MemoryJournal(), Asked(f'{{"type": "fetch_it", "params": {{"what": "{thing()}"}}}}')
+    journal, model = MemoryJournal(), Asked([f'{{"type": "fetch_it", "params": {{"what": "{thing()}"}}}}'])
     with Counting() as sandbox:
         opened.clear()  # it has tried itself
         ending, _ = played(sandbox, model, memory=Matching(), journal=journal, procedures_first=True)
@@ -466,7 +443,7 @@ def test_one_function_of_the_method_runs_a_procedure(match: Match | None, sandbo
 def test_a_model_that_abstains_or_makes_up_a_type_plans(abstention: str, sandbox: Sandbox) -> None:
     journal = MemoryJournal()
     replies = [abstention] * (1 if "none" in abstention else 3)
-    model = Said(*replies, f"### Understanding\nSo.\n### Code\n```python\n{DONE}\n```")
+    model = Piecewise([*replies, *said(DONE).replies])
     ending, _ = played(sandbox, model, memory=Matching(), journal=journal, procedures_first=True)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [each["type"] for each in matches(journal)] == [""]

@@ -3,18 +3,18 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from planbook.envs import Verdict
-from planbook.planner import Body, Ending, Episode, FeedbackKind, JournalMismatch, MemoryJournal, Outcome, play
+from planbook.planner import Ending, Episode, FeedbackKind, JournalMismatch, MemoryJournal, Options, Outcome, play
 from planbook.planner.errors import CellOver, EpisodeOver, ModelUnavailable, NoPlan, RoundOver
-from planbook.planner.strategies import Options
 from planbook.planner.strategies.base import in_rounds
 from planbook.planner.trajectory import read_trajectory
 from planbook.sandbox import Sandbox
+from tests.planner.pieces import cuts
 from tests.planner.players import GOAL, SOLVE, TASK, Players, Traced, episode
+from tests.spanning import rows_of
 
 LOOP = "while True:\n    agent.touch('x')"
 
@@ -241,7 +241,7 @@ def test_an_episode_of_rounds_cut_off_anywhere_ends_in_the_same_journal(sandbox:
     play(episode(sandbox, Players(), journal=whole, environment=Scored()), several, Options())
     events = list(whole.events.items())
     assert len(events) > 20
-    for cut in range(len(events)):
+    for cut in cuts(whole):
         journal = MemoryJournal()
         journal.events = dict(events[:cut])
         play(episode(sandbox, Players(), journal=journal, environment=Scored()), several, Options())
@@ -252,19 +252,10 @@ def test_an_episode_of_rounds_cut_off_anywhere_ends_in_the_same_journal(sandbox:
         play(episode(sandbox, Players(), journal=changed, environment=Traced(), actions=2), several, Options())
 
 
-class Event(NamedTuple):
-    """A row of a journal."""
-
-    scope: str
-    kind: str
-    body: Body
-
-
 def test_the_trajectory_has_every_round(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
     play(episode(sandbox, Players(), journal=journal, environment=Scored()), several, Options())
-    events = [Event(scope, kind, body) for (scope, kind, _), body in journal.events.items()]
-    read = read_trajectory("task/0", events)
+    read = read_trajectory("task/0", rows_of(journal))
     assert read.task.id == TASK.id
     assert [len(each.cells) for each in read.rounds] == [3, 3, 3]
     assert [len(each.steps) for each in read.rounds] == [2, 3, 3]

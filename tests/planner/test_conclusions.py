@@ -4,17 +4,25 @@ from collections.abc import Sequence
 
 import pytest
 
-from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.planner import Ending, MemoryJournal, Outcome, Round, Scope, Trajectory, conclude
-from planbook.planner.conclusion import standalone
-from planbook.planner.models import Message, OnText, Reply, Sampling
+from planbook.planner import (
+    Ending,
+    MemoryJournal,
+    Message,
+    Outcome,
+    Round,
+    Scope,
+    Trajectory,
+    conclude,
+)
 from planbook.planner.roles import Roles
+from planbook.planner.strategies.automanual import standalone
 from planbook.planner.trajectory import Recalled
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
 from planbook.sandbox import definitions
+from tests.planner.pieces import Piecewise
+from tests.planner.players import TASK
 
-TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 HELPERS = """import re
 from math import inf
 LIMIT = 9
@@ -36,19 +44,6 @@ class Finder:
 """
 
 
-class Said:
-    """Answers with one text for ever, and keeps what it was asked."""
-
-    name = "said"
-
-    def __init__(self, text: str) -> None:
-        self._text, self.asked = text, list[Sequence[Message]]()
-
-    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        self.asked.append(messages)
-        return Reply(text=self._text)
-
-
 def over(outcome: Outcome, helpers: str = "", knowledge: str = "") -> Trajectory:
     cell = Cell(
         scope="task/0/round/0",
@@ -65,7 +60,7 @@ def over(outcome: Outcome, helpers: str = "", knowledge: str = "") -> Trajectory
 
 
 def concluded(text: str, trajectory: Trajectory, *, always: bool = True) -> tuple[str, str, list[Sequence[Message]]]:
-    model = Said(text)
+    model = Piecewise([text])
     scope = Scope(MemoryJournal(), "learn/0/conclusion/0", Roles(lambda role: model, {}))
     conclusion = conclude(scope, trajectory, Toy, Toy.Options(), always=always)
     return conclusion.text, conclusion.code, model.asked

@@ -139,10 +139,7 @@ for _ in range(5):
 
 @pytest.mark.parametrize(
     ("planner", "program", "steps", "shown"),
-    [
-        ("progprompt", PROGRAM.replace("LEAST", "0"), 4, "assertions"),
-        ("code-as-policies", POLICY, 6, "policies"),
-    ],
+    [("progprompt", PROGRAM.replace("LEAST", "0"), 4, "assertions"), ("code-as-policies", POLICY, 6, "policies")],
 )
 def test_a_program_is_run_as_it_stands(sandbox: Sandbox, planner: str, program: str, steps: int, shown: str) -> None:
     voices = Voices(planner=[code(program)])

@@ -5,8 +5,18 @@ from collections.abc import Mapping, Sequence
 
 from planbook.envs import Action, Selection
 from planbook.envs.alfworld import Alfworld
-from planbook.planner import Episode, EpisodeSettings, MemoryJournal, Outcome, Roles, method, play
-from planbook.planner.models import Message, Reply, Sampling
+from planbook.planner import (
+    Episode,
+    EpisodeSettings,
+    MemoryJournal,
+    Message,
+    Outcome,
+    Reply,
+    Roles,
+    Sampling,
+    method,
+    play,
+)
 from planbook.planner.models.types import OnText
 from planbook.planner.strategies.deps.text_matching import GoalMatcher
 from planbook.sandbox import Sandbox

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from planbook.envs import Action, Selection, Task
 from planbook.envs.minecraft import Minecraft
-from planbook.planner import Episode, EpisodeSettings, MemoryJournal, Outcome, Roles, method, play
-from planbook.planner.models import ScriptedModel
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal, Outcome, Roles, ScriptedModel, method, play
 from planbook.planner.strategies.deps.text_matching import GoalMatcher
 from planbook.sandbox import Sandbox
 from tests.planner.camp import code

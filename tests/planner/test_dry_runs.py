@@ -10,7 +10,7 @@ from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.agent import functions_to_check
-from planbook.planner.dry_runs import impossible_calls, known_after
+from planbook.planner.dry_runs import dry_run_of
 from planbook.planner.types import FeedbackKind, Step
 from planbook.sandbox import Sandbox
 from tests.flows import here
@@ -74,8 +74,7 @@ def test_a_method_s_own_functions_may_have_done_anything(sandbox: Sandbox) -> No
 def test_a_loop_that_nothing_ends_is_found(loop: str, endless: bool) -> None:
     environment = Toy()
     environment.reset(TASK)
-    known = known_after(environment, Toy.preconditions(TASK), [])
-    found = impossible_calls(f"number = 0\n{loop}", functions_to_check(Toy), known, {}, environment)
+    found = dry_run_of(environment, TASK, functions_to_check(Toy), {}, list)(f"number = 0\n{loop}")
     assert [fault.type for fault in found] == ["endless"] * endless
 
 
@@ -90,8 +89,7 @@ def test_what_is_refused_would_have_been_refused(done: list[Action], then: Actio
         steps.append(Step(scope="", cell=0, line=1, action=action, observation=environment.act(action)))
     if environment.ended:
         return
-    known = known_after(environment, Toy.preconditions(TASK), steps)
-    found = impossible_calls(f"agent.{then}", functions_to_check(Toy), known, {}, environment)
+    found = dry_run_of(environment, TASK, functions_to_check(Toy), {}, lambda: steps)(f"agent.{then}")
     accepted = environment.act(then).accepted
     assert not (found and accepted)
 

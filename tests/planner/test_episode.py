@@ -18,14 +18,14 @@ from planbook.planner import (
     JournalFailed,
     JournalMismatch,
     MemoryJournal,
+    Options,
     Outcome,
+    ScriptedModel,
     method,
     play,
 )
 from planbook.planner.errors import WrongMark
-from planbook.planner.models import ScriptedModel
 from planbook.planner.roles import Roles
-from planbook.planner.strategies import Options
 from planbook.sandbox import Limits, Sandbox
 
 SOLVE = """

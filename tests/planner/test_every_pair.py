@@ -14,13 +14,15 @@ from planbook.planner import (
     Episode,
     EpisodeSettings,
     MemoryJournal,
+    Message,
     NoMemory,
     Outcome,
     Roles,
+    Sampling,
+    ScriptedModel,
     method,
     play,
 )
-from planbook.planner.models import Message, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
 
@@ -44,6 +46,7 @@ REPLIES: dict[str, Callable[[str], str]] = {
 }
 
 USUAL = (("toy", "a break-in"), ("shopping", "a break-in"))
+ON_THE_WEB = (("automanual", "web", "prose"), ("devils-advocate", "web", "prose"))
 
 
 @pytest.mark.parametrize(
@@ -68,9 +71,13 @@ def in_a_browser() -> Iterator[dict[str, Environment]]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("reply", ["prose", pytest.param("a plan without steps", marks=pytest.mark.deep)])
-@pytest.mark.parametrize("environment_name", IN_A_BROWSER)
-@pytest.mark.parametrize("planner", ASKING)
+@pytest.mark.parametrize(
+    ("planner", "environment_name", "reply"),
+    [
+        pytest.param(*each, marks=[] if each[1:] == ("miniwob", "prose") or each in ON_THE_WEB else [pytest.mark.deep])
+        for each in product(ASKING, IN_A_BROWSER, ("prose", "a plan without steps"))
+    ],
+)
 def test_no_reply_breaks_an_episode_on_pages(
     sandbox: Sandbox, in_a_browser: dict[str, Environment], planner: str, environment_name: str, reply: str
 ) -> None:

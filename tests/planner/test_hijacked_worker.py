@@ -6,8 +6,17 @@ import pytest
 
 from planbook.envs import Action, Observation, Selection
 from planbook.envs.toy import Toy
-from planbook.planner import Episode, EpisodeOver, EpisodeSettings, FeedbackKind, MemoryJournal, Outcome, method, play
-from planbook.planner.models import ScriptedModel
+from planbook.planner import (
+    Episode,
+    EpisodeOver,
+    EpisodeSettings,
+    FeedbackKind,
+    MemoryJournal,
+    Outcome,
+    ScriptedModel,
+    method,
+    play,
+)
 from planbook.planner.roles import NO_MODELS, Roles
 from planbook.sandbox import Limits, Sandbox
 

@@ -11,20 +11,10 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.feature_extraction import DictVectorizer
 
-from planbook.envs import Features, load_environment
+from planbook.envs import Features, MissingRequirement, load_environment
 from planbook.envs.minecraft.planning import RECORDED
-from planbook.planner.strategies.deps.selectors import (
-    DEPTH,
-    MIN_ROWS,
-    RATE,
-    SHARE,
-    TREES,
-    HorizonPredictor,
-    predictor_for,
-    recorded_rows,
-    selector_of,
-    write_trees,
-)
+from planbook.planner.strategies.deps.selectors import HorizonPredictor, predictor_for, selector_of
+from tools.horizons import DEPTH, MIN_ROWS, RATE, SHARE, TREES, fit, recorded_rows, write_trees
 
 Rows = list[tuple[Features, float]]
 
@@ -42,7 +32,7 @@ def rows(count: int = 400, seed: int = 0) -> Rows:
 
 @pytest.fixture(scope="module")
 def predictor() -> HorizonPredictor:
-    return HorizonPredictor.fit(rows())
+    return fit(rows())
 
 
 def test_near_goals_are_told_from_far_ones(predictor: HorizonPredictor) -> None:
@@ -65,8 +55,8 @@ def test_rows_not_learnt_from_are_predicted_better_than_by_their_mean(predictor:
 
 def test_the_same_seed_learns_the_same_and_another_one_something_else(predictor: HorizonPredictor) -> None:
     asked = [features for features, _ in rows(50, seed=2)]
-    assert HorizonPredictor.fit(rows()).predict(asked) == predictor.predict(asked)
-    assert HorizonPredictor.fit(rows(), seed=1).predict(asked) != predictor.predict(asked)
+    assert fit(rows()).predict(asked) == predictor.predict(asked)
+    assert fit(rows(), seed=1).predict(asked) != predictor.predict(asked)
 
 
 def test_equal_features_have_equal_horizons_in_any_company(predictor: HorizonPredictor) -> None:
@@ -105,17 +95,17 @@ def test_nothing_is_predicted_for_nothing(predictor: HorizonPredictor) -> None:
 @pytest.mark.parametrize("horizon", [-1.0, math.nan, math.inf])
 def test_a_goal_that_was_not_reached_is_nothing_to_learn_from(horizon: float) -> None:
     with pytest.raises(ValueError, match="only goals that were reached"):
-        HorizonPredictor.fit([({"kind": "oak"}, horizon)])
+        fit([({"kind": "oak"}, horizon)])
 
 
 @pytest.mark.parametrize("none", [[], [({}, 3.0)]])
 def test_without_features_there_is_nothing_to_learn(none: Rows) -> None:
     with pytest.raises(ValueError, match="nothing to learn"):
-        HorizonPredictor.fit(none)
+        fit(none)
 
 
 def test_one_row_is_enough() -> None:
-    assert HorizonPredictor.fit([({"kind": "oak"}, 9.0)]).predict([{"kind": "sheep"}])[0] == pytest.approx(9.0)
+    assert fit([({"kind": "oak"}, 9.0)]).predict([{"kind": "sheep"}])[0] == pytest.approx(9.0)
 
 
 def test_the_shipped_records_are_learnt_quickly_and_serve_the_selector() -> None:
@@ -125,13 +115,13 @@ def test_the_shipped_records_are_learnt_quickly_and_serve_the_selector() -> None
     learnt = list(recorded_rows(recorded))
     assert len(learnt) > 2000
     begun = time.process_time()
-    HorizonPredictor.fit(learnt)
+    fit(learnt)
     assert time.process_time() - begun < 10, "two seconds are the goal; a busy machine is granted more"
     assert selector_of(environment.goals, None, "0").name == "horizon"
 
 
 def test_the_trees_that_ship_are_those_of_the_shipped_records() -> None:
-    learnt, shipped = HorizonPredictor.fit(recorded_rows(RECORDED)), predictor_for(RECORDED)
+    learnt, shipped = fit(recorded_rows(RECORDED)), predictor_for(RECORDED)
     assert shipped.source
     asked = [features for features, _ in list(recorded_rows(RECORDED))[:200]]
     assert shipped.predict(asked) == pytest.approx(learnt.predict(asked))
@@ -148,18 +138,19 @@ def test_trees_predict_as_the_library_does() -> None:
     ).fit(table, [math.log1p(steps) for _, steps in told])  # fmt: skip
     asked = [features for features, _ in rows(100, seed=1)]
     expected = [math.expm1(each) for each in library.predict(columns.transform(asked))]
-    assert HorizonPredictor.fit(told).predict(asked) == pytest.approx(expected)
+    assert fit(told).predict(asked) == pytest.approx(expected)
 
 
-def test_records_without_their_trees_are_learnt_from_and_trees_of_others_do_not_count(tmp_path: Path) -> None:
+def test_a_table_needs_the_trees_that_were_learnt_from_it(tmp_path: Path) -> None:
     table = tmp_path / "goals.csv"
     table.write_text("kind,distance,steps\n" + "".join(f"oak,{n},{10 * n}\n" for n in range(40)))
-    learnt = predictor_for(table)
-    assert predictor_for(write_trees(table).with_suffix(".csv")).predict([{"distance": 30.0}]) == learnt.predict(
-        [{"distance": 30.0}]
-    )
+    with pytest.raises(MissingRequirement, match=r"goals\.json cannot be read: .* tools\.horizons TABLE"):
+        predictor_for(table)
+    write_trees(table)
+    assert predictor_for(table).predict([{"distance": 30.0}]) == fit(recorded_rows(table)).predict([{"distance": 30.0}])
     table.write_text(table.read_text().replace("oak,30,300", "oak,30,9000"))
-    assert predictor_for(table).source == ""
+    with pytest.raises(MissingRequirement, match="was learned from another table"):
+        predictor_for(table)
 
 
 def test_lines_that_say_where_records_are_from_are_no_rows(tmp_path: Path) -> None:
@@ -168,3 +159,11 @@ def test_lines_that_say_where_records_are_from_are_no_rows(tmp_path: Path) -> No
     csv.writer(told).writerows([["kind", "distance", "ticks"], ["oak", 3, 20]])
     (tmp_path / "records.csv").write_text(told.getvalue(), encoding="utf-8")
     assert list(recorded_rows(tmp_path / "records.csv")) == [({"kind": "oak", "distance": 3.0}, 20.0)]
+
+
+def test_records_are_read_with_their_kinds(tmp_path: Path) -> None:
+    (tmp_path / "goals.csv").write_text("kind,far,horizon\nmine,3,12.5\ncraft,0,1\n")
+    assert list(recorded_rows(tmp_path / "goals.csv")) == [
+        ({"kind": "mine", "far": 3.0}, 12.5),
+        ({"kind": "craft", "far": 0.0}, 1.0),
+    ]

@@ -5,14 +5,69 @@ from collections.abc import Callable
 
 import pytest
 
-from planbook.planner import Budget, BudgetEnded, Meter, Scope, Spent
+from planbook.planner import (
+    Allows,
+    Amount,
+    Budget,
+    BudgetEnded,
+    Meter,
+    OnText,
+    Reply,
+    Sampling,
+    Scope,
+    ScriptedModel,
+    Spent,
+    Usage,
+    amount_of,
+)
 from planbook.planner.journal import Body, EventKind, MemoryJournal
-from planbook.planner.models import OnText, Reply, Sampling, ScriptedModel, Usage
-from planbook.planner.models.types import PromptData, question_place
+from planbook.planner.models.types import asking
 from planbook.planner.prompts import PROMPTS, Prompt
 from planbook.planner.roles import Roles, as_text
 
 QUESTION: Prompt = PROMPTS["repair"]
+
+
+class ProcessLedger:
+    """A ledger in memory; that of a run is in its store."""
+
+    def __init__(self, spent: Amount) -> None:
+        self._spent, self._reserved = spent, dict[str, Amount]()
+        self._lock, self._actions = threading.Lock(), 0
+
+    def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
+        """Reserve an amount for a call if ``allows`` returns True. Return that result."""
+        with self._lock:
+            others = (amount for other, amount in self._reserved.items() if other != call)
+            if allowed := allows(self._spent, sum(others, Amount())):
+                self._reserved[call] = most
+            return allowed
+
+    def settle(self, call: str, spent: Amount) -> None:
+        """Replace the reservation of a call by its cost."""
+        with self._lock:
+            self._reserved.pop(call, None)
+            self._spent += spent
+
+    def release(self, call: str) -> None:
+        """Drop the reservation of a call, if it still has one."""
+        with self._lock:
+            self._reserved.pop(call, None)
+
+    def act(self, number: int) -> int:
+        """Count actions. Return the number of actions so far."""
+        with self._lock:
+            self._actions += number
+            return self._actions
+
+
+def limited(
+    budget: Budget,
+    spent: Spent | None = None,
+    price: Callable[[str, Reply], float | None] = lambda model, reply: 0.0,
+) -> Meter:
+    """A meter with a ledger of its own."""
+    return Meter(budget, spent, price, ProcessLedger(amount_of(spent or Spent())))
 
 
 def side_by_side(count: int, work: Callable[[int], None]) -> None:
@@ -61,7 +116,7 @@ class Slow:
 
 @pytest.mark.parametrize("calls", [1, 5])
 def test_calls_that_are_still_under_way_count(calls: int) -> None:
-    meter, model = Meter(Budget(calls=calls)), Slow()
+    meter, model = limited(Budget(calls=calls)), Slow()
     journal = Metered(meter)
     refused = []
 
@@ -81,7 +136,7 @@ def test_calls_that_are_still_under_way_count(calls: int) -> None:
 @pytest.mark.parametrize("limit", [{"tokens": 9_000}, {"money": 9.0}])
 def test_what_calls_under_way_may_cost_is_reserved(limit: dict[str, float]) -> None:
     """One call may take about 4,000 tokens, and takes 4: two run at a time, and all of them get their turn."""
-    meter, model = Meter(Budget.model_validate(limit), price=a_dollar_for_a_thousand), Slow()
+    meter, model = limited(Budget.model_validate(limit), price=a_dollar_for_a_thousand), Slow()
     journal = Metered(meter)
 
     def ask(number: int) -> None:
@@ -99,13 +154,13 @@ def a_dollar_for_a_thousand(model: str, reply: Reply) -> float:
 
 def test_what_is_left_is_told_when_the_next_call_may_take_more() -> None:
     told = "the budget of 5,000 tokens has 1,000 left, and the next call may take 4,100"
-    meter = Meter(Budget(tokens=5_000), Spent(prompt=4_000))
+    meter = limited(Budget(tokens=5_000), Spent(prompt=4_000))
     with pytest.raises(BudgetEnded, match=told), meter.call("m", Usage(prompt=100, completion=4_000)):
         pass
 
 
 def test_a_call_that_failed_gives_back_what_was_reserved() -> None:
-    meter = Meter(Budget(calls=1))
+    meter = limited(Budget(calls=1))
     with pytest.raises(ZeroDivisionError), meter.call("m", Usage()):
         raise ZeroDivisionError
     with meter.call("m", Usage()):
@@ -113,8 +168,8 @@ def test_a_call_that_failed_gives_back_what_was_reserved() -> None:
 
 
 def test_a_plan_that_asks_while_it_is_written_does_not_wait_for_itself() -> None:
-    meter = Meter(Budget(calls=1))
-    inner = question_place("task/0/inner/0", PromptData(number=0, data=""))
+    meter = limited(Budget(calls=1))
+    inner = asking(place="task/0/inner/0")
     with meter.call("m", Usage()), inner, pytest.raises(BudgetEnded), meter.call("m", Usage(), wait=pytest.fail):
         pass
 
@@ -137,7 +192,7 @@ def test_nothing_is_lost_between_threads() -> None:
 
 
 def test_what_a_resumed_run_repeats_is_not_asked_and_not_spent() -> None:
-    meter = Meter(Budget(calls=1))
+    meter = limited(Budget(calls=1))
     journal = Metered(meter)
     model = ScriptedModel(["one"])
     for _ in range(3):
@@ -156,12 +211,15 @@ def test_what_a_resumed_run_repeats_is_not_asked_and_not_spent() -> None:
     ],
 )
 def test_a_budget_that_is_used_up_names_its_part(budget: Budget, spent: Spent, told: str) -> None:
-    with pytest.raises(BudgetEnded, match=f"the budget of {told} is used up"), Meter(budget, spent).call("m", Usage()):
+    with (
+        pytest.raises(BudgetEnded, match=f"the budget of {told} is used up"),
+        limited(budget, spent).call("m", Usage()),
+    ):
         pass
 
 
 def test_an_action_needs_actions_and_time_but_no_tokens() -> None:
-    meter = Meter(Budget(actions=2, tokens=0), Spent(actions=1))
+    meter = limited(Budget(actions=2, tokens=0), Spent(actions=1))
     meter.before_action()
     meter.count("act", {"counted": False})
     meter.before_action()
@@ -171,7 +229,7 @@ def test_an_action_needs_actions_and_time_but_no_tokens() -> None:
 
 
 def test_money_of_unknown_price_does_not_end_a_run() -> None:
-    with Meter(Budget(money=0.01), Spent(money=None)).call("m", Usage()):
+    with limited(Budget(money=0.01), Spent(money=None)).call("m", Usage()):
         pass
 
 

@@ -3,8 +3,7 @@
 from pydantic import BaseModel
 
 from planbook.envs import Action, Observation
-from planbook.planner import Recall
-from planbook.planner.models import Message
+from planbook.planner import Message, Recall
 from planbook.planner.rendered import Rendered, digest_of
 from planbook.planner.types import Feedback, FeedbackKind, Step
 

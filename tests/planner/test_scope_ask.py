@@ -7,9 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from planbook.planner import JournalMismatch, MemoryJournal, ModelError, Scope, UnusableReply
-from planbook.planner.models import Finish, Message, Model, OnText, RecordedModel, Reply, Sampling, ScriptedModel
-from planbook.planner.models.types import label
+from planbook.planner import (
+    JournalMismatch,
+    MemoryJournal,
+    Message,
+    Model,
+    ModelError,
+    OnText,
+    RecordedModel,
+    Reply,
+    Sampling,
+    Scope,
+    ScriptedModel,
+    UnusableReply,
+)
+from planbook.planner.models.types import Finish, label
 from planbook.planner.prompts import Prompts
 from planbook.planner.roles import NO_MODELS, Roles, Sample, as_text
 

@@ -1,7 +1,6 @@
 """Which goal comes next: what can be done now, without taking from an earlier goal what it needs."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,6 @@ from planbook.planner.strategies.deps.selectors import (
     at_random,
     by_horizon,
     candidates_of,
-    recorded_rows,
     select,
     selector_of,
 )
@@ -132,24 +130,6 @@ def test_an_environment_without_records_has_the_fixed_order_and_no_predictor(goa
     assert [selector_of(goals, name, "0").name for name in ("random", "nearest")] == ["random", "nearest (oracle)"]
     with pytest.raises(MissingRequirement, match="the environment camp has no recorded goals"):
         selector_of(goals, "horizon", "0")
-
-
-def test_records_are_read_with_their_kinds(tmp_path: Path) -> None:
-    (tmp_path / "goals.csv").write_text("kind,far,horizon\nmine,3,12.5\ncraft,0,1\n")
-    assert list(recorded_rows(tmp_path / "goals.csv")) == [
-        ({"kind": "mine", "far": 3.0}, 12.5),
-        ({"kind": "craft", "far": 0.0}, 1.0),
-    ]
-
-
-@pytest.mark.parametrize("table", ["kind,horizon\nmine,soon\n", "kind,horizon\nmine\n", b"\xff\xfe"])
-def test_records_that_cannot_be_read_are_named(tmp_path: Path, table: str | bytes) -> None:
-    path = tmp_path / "goals.csv"
-    path.write_bytes(table if isinstance(table, bytes) else table.encode())
-    with pytest.raises(MissingRequirement, match=r"goals\.csv cannot be read"):
-        list(recorded_rows(path))
-    with pytest.raises(MissingRequirement, match="cannot be read"):
-        list(recorded_rows(tmp_path / "none.csv"))
 
 
 def test_the_environment_of_these_tests_is_as_they_say(goals: Goals) -> None:

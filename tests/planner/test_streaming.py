@@ -20,15 +20,20 @@ from planbook.planner import (
     JournalFailed,
     JournalMismatch,
     MemoryJournal,
+    Message,
+    Model,
     Outcome,
+    Reply,
+    Sampling,
+    ScriptedModel,
 )
-from planbook.planner.models import Message, Model, Reply, Sampling, ScriptedModel
 from planbook.planner.models.types import OnText, data_of_prompt
 from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.planner.streaming import NOT_RUN
 from planbook.planner.trajectory import in_reading_order
 from planbook.sandbox import Sandbox
-from tests.planner.pieces import THING, Piecewise, at, cuts, episode, played, timeless, whole
+from tests.planner.pieces import Piecewise, at, cuts, episode, played, timeless, whole
+from tests.planner.players import THING
 
 STRIDE = 1 if os.environ.get("PLANBOOK_CUTS") else 23
 """Replies are cut at each so-manieth place; with PLANBOOK_CUTS=1 at every one."""
@@ -269,7 +274,7 @@ class BrokenOff(Piecewise):
         if not self.asked and on_text is not None:
             on_text(self._heard)
             self.asked.append(messages)
-            return Reply(text=self._replies[0])
+            return Reply(text=self.replies[0])
         return super().complete(messages, sampling, on_text)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +16,7 @@ from planbook.planner import (
     EpisodeOver,
     EpisodeSettings,
     MemoryJournal,
+    Options,
     Outcome,
     Round,
     Step,
@@ -26,22 +26,12 @@ from planbook.planner import (
     tell_trajectory,
 )
 from planbook.planner.memory import Recall
-from planbook.planner.strategies import Options
 from planbook.planner.types import Thought
 from planbook.sandbox import Limits, Sandbox
+from tests.spanning import Row, rows_of
 
 TASK = Toy.tasks(Selection(ids=("fetch_two/0",)))[0]
 THOUGHT = Thought(text="I think so.", understanding="I think so.")
-
-
-class Event(NamedTuple):
-    scope: str
-    kind: str
-    body: object
-
-
-def events_of(journal: MemoryJournal) -> list[Event]:
-    return [Event(scope, kind, body) for (scope, kind, _), body in journal.events.items()]
 
 
 def episode(sandbox: Sandbox, journal: MemoryJournal, path: str = "task/3", actions: int = 12) -> Episode:
@@ -96,7 +86,7 @@ def test_what_is_read_back_is_what_the_episode_saw(sandbox: Sandbox, verbs: list
 
     ending = play(playing, strategy, Options())
     seen.append(tuple(playing.steps))
-    read = read_trajectory("task/3", events_of(journal))
+    read = read_trajectory("task/3", rows_of(journal))
     in_run = [[f"task/3/{step.scope}" for step in played.steps] for played in read.rounds]
     assert in_run == [[step.scope for step in steps] for steps in seen]
     told = [[step.model_dump(exclude={"order", "scope"}) for step in played.steps] for played in read.rounds]
@@ -116,9 +106,9 @@ def two_cells(playing: Episode, options: object) -> None:
         playing.run("agent.open('box_2')", source="planner")
 
 
-def played(sandbox: Sandbox, path: str = "task/3") -> tuple[Ending, list[Event]]:
+def played(sandbox: Sandbox, path: str = "task/3") -> tuple[Ending, list[Row]]:
     journal = MemoryJournal()
-    return play(episode(sandbox, journal, path), two_cells, Options()), events_of(journal)
+    return play(episode(sandbox, journal, path), two_cells, Options()), rows_of(journal)
 
 
 def test_an_episode_started_over_is_read_by_its_own_path(sandbox: Sandbox) -> None:
@@ -142,9 +132,9 @@ def test_an_episode_cut_off_anywhere_is_read_as_far_as_it_came(sandbox: Sandbox)
 
 
 @pytest.mark.parametrize(
-    "events", [[], [Event("task/3", "outcome", {"outcome": "not_run"})], [Event("task/3", "recall", {})]]
+    "events", [[], [Row("task/3", "outcome", {"outcome": "not_run"})], [Row("task/3", "recall", {})]]
 )
-def test_what_has_not_begun_cannot_be_read(events: Sequence[Event]) -> None:
+def test_what_has_not_begun_cannot_be_read(events: Sequence[Row]) -> None:
     with pytest.raises(LookupError, match="task/3: no episode has begun there"):
         read_trajectory("task/3", events)
 
@@ -157,7 +147,7 @@ def test_what_was_known_beforehand_is_read_too(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
     playing = Episode(TASK, Toy(), sandbox, journal, settings=EpisodeSettings(actions=1), path="task/3", memory=Knows())
     play(playing, lambda episode, options: void(episode.recall()), Options())
-    read = read_trajectory("task/3", events_of(journal))
+    read = read_trajectory("task/3", rows_of(journal))
     assert (read.knowledge, read.helpers) == ("Look first.", "def f():\n    pass")
 
 
@@ -165,7 +155,7 @@ def void(_: object) -> None:
     return None
 
 
-def test_told_with_and_without_thoughts(sandbox: Sandbox) -> None:
+def test_the_text_of_a_trajectory_with_and_without_thoughts(sandbox: Sandbox) -> None:
     read = read_trajectory("task/3", played(sandbox)[1])
     told, untold = tell_trajectory(read), tell_trajectory(read, thoughts=False)
     assert "I think so." in told
@@ -197,7 +187,7 @@ def test_actions_that_were_refused_are_counted(sandbox: Sandbox) -> None:
 
     journal = MemoryJournal()
     play(episode(sandbox, journal), strategy, Options())
-    told = tell_trajectory(read_trajectory("task/3", events_of(journal)))
+    told = tell_trajectory(read_trajectory("task/3", rows_of(journal)))
     assert "2 of the 3 actions were refused, and had no effect." in told
 
 
@@ -208,6 +198,6 @@ def test_a_procedure_and_a_reply_without_code_are_told_as_such(sandbox: Sandbox)
 
     journal = MemoryJournal()
     play(episode(sandbox, journal), strategy, Options())
-    told = tell_trajectory(read_trajectory("task/3", events_of(journal)))
+    told = tell_trajectory(read_trajectory("task/3", rows_of(journal)))
     assert "## Procedure 1" in told
     assert "## Plan" not in told

@@ -1,6 +1,9 @@
 """Rules and batches that the tests of this folder begin with."""
 
-from planbook.rules import USER, Batch, Edit, Permissions, Rule, RuleBook, RuleType, WriteRule, apply
+from planbook.rules import Rule, RuleBook, RuleType
+from planbook.rules.cases import ALL, Permissions
+from planbook.rules.draft import Draft
+from planbook.rules.edits import Batch, Edit, RuleChange, WriteRule
 
 SUCCESS = Rule(
     id="rule_2",
@@ -19,6 +22,18 @@ HELPER = Rule(
 MECHANISM = Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="A box must be opened before it is seen into.")
 UNRESOLVED = Rule(id="rule_3", type=RuleType.UNRESOLVED_ERROR, content="Taking from box_9 failed.")
 BOOK = RuleBook.of((MECHANISM, HELPER, SUCCESS, UNRESOLVED))
+
+
+USER = Permissions(when="By hand", writes=ALL, updates=ALL, deletes=ALL, changes_to=ALL, changes_from=ALL)
+"""All edits."""
+
+
+def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> RuleChange:
+    """Return the change that a batch makes to a book. Raises BatchRefused with every fault of the batch."""
+    draft = Draft(book, permissions)
+    for edit in batch.edits:
+        draft.add(edit)
+    return draft.change(batch)
 
 
 def batch(*edits: Edit) -> Batch:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from planbook.planner.models import Message, OnText, Reply, Sampling
+from planbook.planner import Message, OnText, Reply, Sampling
 
 
 class Replies:

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from planbook.planner import Conclusion, Outcome
-from planbook.rules import Blame, BuilderSettings, Case, Form, RuleBook, RuleType, build_rules
+from planbook.rules import Blame, BuilderSettings, Form, RuleBook, RuleType, build_rules
 from planbook.rules.builder import BuildResult
+from planbook.rules.cases import Case
 from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK
 from tests.rules.replies import Replies
@@ -103,8 +104,10 @@ def test_the_valid_calls_of_the_last_reply_are_applied(sandbox: Sandbox) -> None
     assert "The valid calls before it were applied." in made.note
 
 
-@pytest.mark.parametrize("outcome", [FAILURE, Outcome.OUT_OF_BUDGET])
-@pytest.mark.parametrize("tried", [PROCESS, HELPER, CORRECTED, SHARPER])
+@pytest.mark.parametrize(
+    ("outcome", "tried"),
+    [(Outcome.OUT_OF_BUDGET, PROCESS), *((FAILURE, each) for each in (PROCESS, HELPER, CORRECTED, SHARPER))],
+)
 def test_case_4_teaches_no_way_of_doing_it(sandbox: Sandbox, outcome: Outcome, tried: str) -> None:
     made, _ = built(sandbox, outcome, RULES, edits(UNRESOLVED, tried, FOUND, NOTED, STOP))
     assert made.case is Case.FAILURE_IMPERFECT_RULES

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from planbook.rules import Evidence, RuleBook, RuleChange, consolidate
+from planbook.rules import Evidence, RuleBook, consolidate
 from planbook.rules.builder import MAX_ROUNDS
+from planbook.rules.edits import RuleChange
 from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK
 from tests.rules.replies import Replies

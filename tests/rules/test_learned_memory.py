@@ -7,15 +7,7 @@ import pytest
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.manuals import read_start
-from planbook.planner import (
-    METHODS,
-    Episode,
-    EpisodeSettings,
-    MemoryJournal,
-    Outcome,
-    parse_procedure,
-    play,
-)
+from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, Outcome, parse_procedure, play
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.planner.prompts import fence_around
 from planbook.planner.roles import Roles
@@ -191,7 +183,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("code", HOSTILE)
-def test_hostile_skills_and_rules_are_told_and_break_nothing(code: str) -> None:
+def test_hostile_skills_and_rules_are_told_and_break_nothing(sandbox: Sandbox, code: str) -> None:
     rule = HELPER.model_copy(update={"id": "rule_3", "example": code})
     skill = SKILL.model_copy(update={"code": code, "scene": code})
     knowledge = KNOWN.model_copy(update={"rules": (*KNOWN.rules, rule), "skills": {"fetch": skill}})
@@ -200,17 +192,9 @@ def test_hostile_skills_and_rules_are_told_and_break_nothing(code: str) -> None:
     assert "def find_box" in recall.helpers
     solved = "for thing in task.params['things']:\n    agent.take(thing, find_box(agent, thing))\n    agent.put(thing)"
     model = Replies([f"### Code\n```python\n{solved}\n```"])
-    with Sandbox() as sandbox:
-        episode = Episode(
-            FETCH,
-            Toy(),
-            sandbox,
-            MemoryJournal(),
-            settings=EpisodeSettings(actions=30),
-            memory=memory(knowledge),
-            roles=Roles(lambda role: model, {}),
-        )
-        assert play(episode, METHODS["automanual"].play, AutoManualOptions()).outcome is Outcome.DIRECT_SUCCESS
+    terms, roles = EpisodeSettings(actions=30), Roles(lambda role: model, {})
+    episode = Episode(FETCH, Toy(), sandbox, MemoryJournal(), settings=terms, memory=memory(knowledge), roles=roles)
+    assert play(episode, METHODS["automanual"].play, AutoManualOptions()).outcome is Outcome.DIRECT_SUCCESS
     assert "find_box" in model.asked[0][-1].content
 
 

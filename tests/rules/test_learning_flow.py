@@ -1,7 +1,5 @@
 """From a model's first success to tasks that need no model: played, concluded, learnt, told, generalised, replayed."""
 
-from typing import NamedTuple
-
 from planbook.envs import Selection, Task
 from planbook.envs.toy import Toy
 from planbook.planner import (
@@ -10,6 +8,7 @@ from planbook.planner import (
     EpisodeSettings,
     Memory,
     MemoryJournal,
+    Options,
     Outcome,
     Procedure,
     Scope,
@@ -20,11 +19,11 @@ from planbook.planner import (
     read_trajectory,
 )
 from planbook.planner.roles import NO_MODELS, Roles
-from planbook.planner.strategies import Options
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.rules import Knowledge, LearnedMemory, Verification, admit, generalise, learn, verified
 from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
+from tests.spanning import rows_of
 
 FIRST_SAMPLE, SECOND, LATER = Toy.select(Selection(ids=("fetch/0", "fetch/1", "fetch/11")))
 PLAN = """def fetch(agent, thing, boxes):
@@ -42,12 +41,6 @@ CALL += '    for thing in task.params["things"]:\n        fetch(agent, thing, bo
 PROCEDURE = PLAN.partition("\n# [Step")[0] + CALL
 
 
-class Event(NamedTuple):
-    scope: str
-    kind: str
-    body: object
-
-
 class Run:
     """One journal, one sandbox, and the models of one role."""
 
@@ -61,8 +54,7 @@ class Run:
             task, Toy(), self.sandbox, self.journal, settings=settings, path=path, memory=memory, roles=self.roles
         )
         play(episode, METHODS[planner].play, options)
-        events = [Event(scope, kind, body) for (scope, kind, _), body in self.journal.events.items()]
-        return read_trajectory(path, events)
+        return read_trajectory(path, rows_of(self.journal))
 
 
 def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: Sandbox) -> None:
@@ -90,7 +82,7 @@ def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: 
 
     scope = Scope(run.journal, "generalise/fetch", run.roles)
     made = generalise(scope, knowledge, "fetch", [episode, told], verify, environment=Toy, actions=30)
-    assert made.verified_on == (FIRST_SAMPLE.id, SECOND.id)
+    assert [each.task_id for each in made.attempts[-1]] == [FIRST_SAMPLE.id, SECOND.id]
     silent = Run(sandbox, NO_MODELS)
     memory = LearnedMemory(admit(knowledge, made.procedure), Toy)
     assert silent.play(LATER, "procedures", Options(), memory).ending.outcome is Outcome.DIRECT_SUCCESS

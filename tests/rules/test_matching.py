@@ -91,10 +91,11 @@ def test_values_are_told_by_wordings_that_have_little_in_common() -> None:
         ("cancel the lamp, for less than 5 dollars", False),
         ("i don't need soap, for less than 5 dollars", False),
         ("find me soap but not today, for less than 5 dollars", False),
+        ("find me the two cheapest lamps, for less than 5 dollars", False),
         ("find me what to return, for less than 5 dollars", False),
     ],
 )
-def test_words_between_make_no_goal_another(goal: str, matched: bool) -> None:
+def test_open_words_of_a_pattern_do_not_change_the_meaning(goal: str, matched: bool) -> None:
     goals = ("find me red shoes, for less than 40 dollars", "i need a tall lamp, for less than 9 dollars")
     back = Solved("back", "return soap", "agent.give('soap')")
     types = found(*(Solved(each, each, "buy(agent, task.goal)") for each in goals), back)
@@ -132,10 +133,7 @@ SELL = BUY.model_copy(update={"name": "sell"})
 PROCEDURE = parse_procedure(
     '"""B.\n\nworld: toy\ntype: buy_apples\nsource: me\n"""\n\ndef solve(agent, task): ...\n', "x"
 )
-SHOP = LearnedMemory(
-    Knowledge(environment="toy", found=(BUY, SELL), procedures={"buy_apples": PROCEDURE}),
-    Toy,
-)
+SHOP = LearnedMemory(Knowledge(environment="toy", found=(BUY, SELL), procedures={"buy_apples": PROCEDURE}), Toy)
 
 
 def shopping(type: str = "", params: Mapping[str, JsonValue] | None = None, goal: str = "get me five apples") -> Task:

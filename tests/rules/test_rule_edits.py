@@ -2,27 +2,12 @@
 
 import pytest
 
-from planbook.rules import (
-    CONSOLIDATOR,
-    USER,
-    DeleteRule,
-    Edit,
-    Form,
-    Permissions,
-    Rule,
-    RuleBook,
-    RuleChange,
-    RuleType,
-    UpdateRule,
-    WriteRule,
-    apply,
-    citations,
-    read_type,
-    rule_text,
-)
+from planbook.rules import Form, Rule, RuleBook, RuleType, citations, read_type, rule_text
+from planbook.rules.cases import CONSOLIDATOR, Permissions
 from planbook.rules.draft import MAX_CHARACTERS
+from planbook.rules.edits import DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BadHistory, BatchRefused, UnknownRule
-from tests.rules.given import BOOK, HELPER, MECHANISM, SUCCESS, UNRESOLVED, batch, changed, note
+from tests.rules.given import BOOK, HELPER, MECHANISM, SUCCESS, UNRESOLVED, USER, apply, batch, changed, note
 
 
 def refusal(*edits: Edit, book: RuleBook = BOOK, permissions: Permissions = USER) -> list[str]:

@@ -1,12 +1,13 @@
-"""The change log: replay, undo, differences, and its lines."""
+"""The change log: undo, differences, and its lines."""
 
 import pytest
 from pydantic import TypeAdapter
 
-from planbook.rules import USER, Batch, Case, DeleteRule, Edit, History, UpdateRule, apply
-from planbook.rules.edits import Entry, replay
+from planbook.rules import History
+from planbook.rules.cases import Case
+from planbook.rules.edits import Batch, DeleteRule, Edit, Entry, UpdateRule, states
 from planbook.rules.errors import BadHistory
-from tests.rules.given import BOOK, batch, note
+from tests.rules.given import BOOK, USER, apply, batch, note
 
 
 def with_change(history: History, *edits: Edit) -> History:
@@ -23,15 +24,15 @@ def history() -> History:
 
 def test_the_log_leads_to_the_book(history: History) -> None:
     assert history.book.ids == ("rule_0", "rule_1", "rule_2", "rule_4")
-    assert replay(BOOK, history.entries) == history.book
+    assert states(BOOK, history.entries)[-1] == history.book
     stored = TypeAdapter(tuple[Entry, ...]).dump_json(history.entries)
-    assert replay(BOOK, TypeAdapter(tuple[Entry, ...]).validate_json(stored)) == history.book
+    assert states(BOOK, TypeAdapter(tuple[Entry, ...]).validate_json(stored))[-1] == history.book
 
 
 def test_undo_takes_back_a_change_and_all_after_it_and_is_itself_an_entry(history: History) -> None:
     undone = history.undo(2)
     assert undone.entries[:3] == history.entries
-    assert undone.book.active == replay(BOOK, history.entries[:1]).active
+    assert undone.book.active == states(BOOK, history.entries[:1])[-1].active
     assert undone.undo(1).book.active == BOOK.active
 
 
@@ -62,7 +63,7 @@ def test_a_change_for_another_book_is_not_recorded(history: History) -> None:
     with pytest.raises(BadHistory, match="rule_3 differs from"):
         history.record(change)
     with pytest.raises(BadHistory, match="entry 1 undoes entry 3, which is not an earlier one"):
-        replay(BOOK, history.undo(3).entries[3:])
+        states(BOOK, history.undo(3).entries[3:])[-1]
 
 
 def test_the_difference_of_two_states_reads_rule_by_rule(history: History) -> None:

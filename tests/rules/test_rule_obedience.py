@@ -67,7 +67,11 @@ def test_a_check_reads_the_code_too(sandbox: Sandbox) -> None:
 def test_a_check_that_does_not_run_is_refused(sandbox: Sandbox, check: str, says: str) -> None:
     with pytest.raises(BadCheck, match=says):
         obeyed(sandbox, check, opening("box_1"))
-    assert says in check_problem(sandbox, check, [opening("box_1")])
+
+
+def test_a_check_that_does_not_run_is_a_problem_and_decides_nothing(sandbox: Sandbox) -> None:
+    check = "def obeyed(code, steps):\n    return steps[7]"
+    assert "IndexError" in check_problem(sandbox, check, [opening("box_1")])
     assert rules_obeyed(sandbox, [Rule(id="rule_1", type=None, content="x", check=check)], opening("box_1")) == {}
 
 
@@ -78,9 +82,7 @@ def test_a_check_must_decide_on_a_stored_episode(sandbox: Sandbox) -> None:
 
 def test_the_builder_writes_a_check_which_is_tried_first(sandbox: Sandbox) -> None:
     settings = replace(
-        TERMS,
-        form=Form(checks=True),
-        verify=lambda text: check_problem(sandbox, text, [opening("box_2")]),
+        TERMS, form=Form(checks=True), verify=lambda text: check_problem(sandbox, text, [opening("box_2")])
     )
     kind = '"Special Phenomenon"'
     tried = ("def obeyed(code, steps): return 1 / 0", FIRST)

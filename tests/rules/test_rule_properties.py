@@ -3,29 +3,12 @@
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from planbook.rules import (
-    BUILDER,
-    CONSOLIDATOR,
-    USER,
-    Batch,
-    Case,
-    DeleteRule,
-    Edit,
-    History,
-    Permissions,
-    Rule,
-    RuleBook,
-    RuleChange,
-    RuleType,
-    UpdateRule,
-    WriteRule,
-    apply,
-)
+from planbook.rules import History, Rule, RuleBook, RuleType
 from planbook.rules.book import cites
-from planbook.rules.cases import SUCCESS
-from planbook.rules.edits import replay
+from planbook.rules.cases import BUILDER, CONSOLIDATOR, SUCCESS, Case, Permissions
+from planbook.rules.edits import Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule, states
 from planbook.rules.errors import BatchRefused
-from tests.rules.given import BOOK
+from tests.rules.given import BOOK, USER, apply
 
 IDS = st.integers(0, 6).map(lambda number: f"rule_{number}")
 SOUND = st.integers(0, 999).map(lambda number: f"Box {number} sticks.")
@@ -54,10 +37,7 @@ UNDO = st.integers(1, 5)
 def advanced(history: History, move: Batch | int, permissions: Permissions = USER) -> History:
     """The history after a batch or an undo, unchanged where it is refused."""
     if isinstance(move, int):
-        books = [
-            history.initial,
-            *(replay(history.initial, history.entries[: n + 1]) for n in range(len(history.entries))),
-        ]
+        books = states(history.initial, history.entries)
         possible = move < len(books) and books[move - 1].active != books[-1].active
         return history.undo(move) if possible else history
     try:
@@ -89,7 +69,7 @@ def test_the_log_folds_to_the_running_book(moves: list[Batch | int]) -> None:
         if history is before:
             continue
         if isinstance(move, int):
-            undone = replay(BOOK, before.entries[: move - 1])
+            undone = states(BOOK, before.entries[: move - 1])[-1]
             running = RuleBook(active=undone.active, next_number=running.next_number)
         else:
             running = apply(running, move, USER).on(running)

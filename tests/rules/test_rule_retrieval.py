@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from planbook.envs import Task
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.rules import Rule, RuleBook, RuleType, Skill
-from planbook.rules.retrieval import most_similar, other_helpers, ranked, rules_for, scores, select_rules, words
+from planbook.rules.retrieval import most_similar, other_helpers, rules_for, scores, select_rules, words
 from planbook.rules.telling import tell_calls
 
 
@@ -42,35 +42,28 @@ def test_words_are_taken_out_of_names() -> None:
 
 
 def test_all_rules_are_kept_where_they_fit() -> None:
-    assert select_rules(BOOK, HEAT, "", 10_000) == BOOK.active
+    assert select_rules(BOOK, HEAT, 10_000) == BOOK.active
 
 
 def test_within_a_budget_the_fitting_rules_come_with_those_they_build_on() -> None:
-    assert [rule.id for rule in select_rules(BOOK, HEAT, "", 65)] == ["rule_1", "rule_2"]
-    assert [rule.id for rule in select_rules(BOOK, task("pick_cool_then_place", "cool it"), "", 30)] == ["rule_3"]
+    assert [rule.id for rule in select_rules(BOOK, HEAT, 65)] == ["rule_1", "rule_2"]
+    assert [rule.id for rule in select_rules(BOOK, task("pick_cool_then_place", "cool it"), 30)] == ["rule_3"]
 
 
 def test_a_rule_is_left_out_where_what_it_builds_on_has_no_room() -> None:
-    chosen = [rule.id for rule in select_rules(BOOK, HEAT, "", 30)]
+    chosen = [rule.id for rule in select_rules(BOOK, HEAT, 30)]
     assert "rule_2" not in chosen
     assert chosen
 
 
 def test_nothing_fits_a_budget_of_nothing() -> None:
-    assert select_rules(BOOK, HEAT, "", 0) == ()
-    assert select_rules(RuleBook(), HEAT, "", 0) == ()
-
-
-def test_the_scene_decides_between_rules_that_fit_the_goal_alike() -> None:
-    plain = task("any", "do it")
-    assert [rule.id for rule in select_rules(BOOK, plain, "a desklamp_1 on the desk", 28)] == ["rule_4"]
-    assert [rule.id for rule in select_rules(BOOK, plain, "a fridge_1", 28)] == ["rule_3"]
-    assert [rule.id for rule in select_rules(BOOK, plain, "", 28)] == ["rule_0"]
+    assert select_rules(BOOK, HEAT, 0) == ()
+    assert select_rules(RuleBook(), HEAT, 0) == ()
 
 
 @given(st.integers(min_value=0, max_value=300), st.text(alphabet="heat col mug lamp_1", max_size=30))
 def test_the_budget_holds_and_every_named_rule_comes_along(budget: int, goal: str) -> None:
-    chosen = select_rules(BOOK, task("any", goal), goal, budget)
+    chosen = select_rules(BOOK, task("any", goal), budget)
     shown = ["\n".join(filter(None, (r.id, r.type, r.content, r.example))) for r in chosen]
     assert sum(map(estimate_tokens, shown)) <= budget
     ids = [rule.id for rule in chosen]
@@ -80,11 +73,14 @@ def test_the_budget_holds_and_every_named_rule_comes_along(budget: int, goal: st
 
 def test_rules_that_build_on_each_other_come_together() -> None:
     ring = RuleBook.of((rule(0, "mug", builds_on=("rule_1",)), rule(1, "see rule_0"), rule(2, "lamp " * 50)))
-    assert [rule.id for rule in select_rules(ring, HEAT, "", 40)] == ["rule_0", "rule_1"]
+    assert [rule.id for rule in select_rules(ring, HEAT, 40)] == ["rule_0", "rule_1"]
 
 
-def test_ties_keep_the_order_and_repeated_words_count_once() -> None:
-    assert ranked("mug", ["lamp", "mug", "mug", "cup"]) == [1, 2, 0, 3]
+def test_ties_keep_the_order() -> None:
+    assert [rule.id for rule in select_rules(BOOK, task("any", "do it"), 28)] == ["rule_0"]
+
+
+def test_repeated_words_count_once() -> None:
     assert scores("mug mug lamp", ["mug", "lamp lamp"]) == scores("lamp mug", ["mug", "lamp lamp"])
 
 
@@ -95,7 +91,7 @@ def test_texts_without_words_have_no_score(texts: list[str], query: str) -> None
 
 
 def test_ranking_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
-    ranked("mug in a box", ["a mug", "a box"] * 20)
+    scores("mug in a box", ["a mug", "a box"] * 20)
     assert capfd.readouterr() == ("", "")
 
 

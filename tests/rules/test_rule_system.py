@@ -2,10 +2,11 @@
 
 import pytest
 
-from planbook.rules import BUILDER, CONSOLIDATOR, USER, Case, Permissions, RuleType, apply
+from planbook.rules import RuleType
+from planbook.rules.cases import BUILDER, CONSOLIDATOR, Case, Permissions
 from planbook.rules.system import EditResult, RuleSystem, run_edits
 from planbook.sandbox import Limits, Sandbox
-from tests.rules.given import BOOK
+from tests.rules.given import BOOK, USER, apply
 
 OPENED = {"task/1": "agent.open('box_1') -> nothing", "task/2": "agent.open('box_2') -> key"}
 

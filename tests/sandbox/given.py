@@ -3,6 +3,13 @@
 from collections.abc import Callable
 from typing import Any, Literal
 
+from pydantic import JsonValue
+
+
+def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
+    """All arguments, as one value."""
+    return [*args, kwargs]
+
 
 def one(receptacle: str) -> str:
     return receptacle

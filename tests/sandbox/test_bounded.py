@@ -52,7 +52,7 @@ CODES = {
     "fields of an f-string": ("check", f"f'{'{x}' * 33_000}'"),
     "part": ("part", "x\n" * 2_400 + "x = 1\n" * 2_400),
     "procedure": ("procedure", "agent.open('a')\n" * 4_900),
-    "blanks in a heading": ("sections", f"# [Step {' ' * 90_000}"),
+    "blanks in a heading": ("steps", f"# [Step {' ' * 90_000}"),
     "definitions": ("definitions", "".join(f"def f{number}(): f{number + 1}()\n" for number in range(4_500))),
     "carried definitions": ("carried", "a0 = 1\n" + "".join(f"a{n + 1} = a{n}\n" for n in range(4_500))),
     "names of the module": ("scopes", "x = x = x = 1\n" * 4_900),

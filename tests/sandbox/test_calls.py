@@ -6,11 +6,8 @@ import pytest
 from pydantic import JsonValue
 
 from planbook.sandbox import BadAnswer, BadFunction, FaultKind, Sandbox, Session
+from tests.sandbox.given import echo
 from tests.sandbox.plans import snippets
-
-
-def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-    return [*args, kwargs]
 
 
 def test_functions_are_called_as_python_calls_them(sandbox: Sandbox) -> None:

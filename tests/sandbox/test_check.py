@@ -61,12 +61,8 @@ def test_a_faulty_plan_is_refused(name: str) -> None:
     found = faults_of(plan.code)
     assert [(fault.line, fault.type) for fault in found] == plan.faults
     assert plan.says in f"{found[0].message} {found[0].hint}"
-
-
-@pytest.mark.parametrize("name", FAULTY_PLANS)
-def test_every_fault_can_be_acted_on(name: str) -> None:
-    lines = FAULTY_PLANS[name].code.split("\n")
-    for fault in faults_of(FAULTY_PLANS[name].code):
+    lines = plan.code.split("\n")
+    for fault in found:
         assert fault.kind is FaultKind.CHECK
         assert fault.message
         assert fault.hint
@@ -212,7 +208,7 @@ def test_hostile_code_is_refused_quickly(code: str) -> None:
     assert time.thread_time() - started < 5
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(st.sampled_from([*GOOD_PLANS.values()]), min_size=1, max_size=2), st.data())
 def test_mutilated_plans_never_raise(plans: list[str], data: st.DataObject) -> None:
     code = "".join(plans)

@@ -13,7 +13,7 @@ from planbook.envs import Action, Selection, Task
 from planbook.envs.toy import THINGS, Toy
 from tests.dry_plans import Call, Writer, carried_out, followed, wrongly_told
 
-PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "60"))
+PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "40"))
 BOXES = [f"box_{number}" for number in range(1, 6)]
 
 TOLD = {

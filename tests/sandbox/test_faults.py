@@ -1,13 +1,9 @@
 """Faults of plans, reported with the plan's own line."""
 
 import pytest
-from pydantic import JsonValue
 
 from planbook.sandbox import FaultKind, Limits, Sandbox
-
-
-def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-    return [*args, kwargs]
+from tests.sandbox.given import echo
 
 
 def test_a_fault_shows_the_plans_line_its_source_and_a_hint(sandbox: Sandbox) -> None:

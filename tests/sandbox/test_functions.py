@@ -7,18 +7,10 @@ from enum import Enum
 from typing import Annotated, Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel, Field, JsonValue
 
 from planbook.sandbox import BadFunction
 from planbook.sandbox.functions import FunctionSpec
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
-)
 
 
 class Colour(Enum):
@@ -99,17 +91,14 @@ def test_a_signature_that_cannot_be_read_is_refused() -> None:
 ACCEPTED: list[tuple[object, JsonValue, object]] = [
     (str, "a", "a"),
     (str, "x" * 100_000, "x" * 100_000),
-    (int, 1, 1),
     (int, -(2**63), -(2**63)),
     (float, 1, 1.0),
-    (float, 1.5, 1.5),
     (bool, True, True),
     (None, None, None),
     (str | None, None, None),
     (int | str, "1", "1"),
     (list[int], [1, 2], [1, 2]),
     (dict[str, list[str]], {"a": ["b"]}, {"a": ["b"]}),
-    (tuple[int, int], [1, 2], (1, 2)),
     (list[tuple[int, str]], [[1, "a"]], [(1, "a")]),
     (Literal["a", 1], "a", "a"),
     (Annotated[int, Field(ge=0)], 0, 0),
@@ -131,12 +120,10 @@ def test_what_fits_is_accepted(annotation: object, given: JsonValue, expected: o
 
 REFUSED: list[tuple[object, JsonValue, type[Exception], str]] = [
     (str, 1, TypeError, "f(): argument 'x' should be a valid string, not int 1"),
-    (str, None, TypeError, "should be a valid string, not NoneType None"),
     (int, True, TypeError, "should be a valid integer, not bool True"),
     (int, "1", TypeError, "should be a valid integer, not str '1'"),
     (int, 1.0, TypeError, "should be a valid integer"),
     (bool, 1, TypeError, "should be a valid boolean"),
-    (bool, "yes", TypeError, "should be a valid boolean"),
     (float, "1.5", TypeError, "should be a valid number"),
     (list[int], [1, "a"], TypeError, "should be a valid integer at 1"),
     (list[int], {"a": 1}, TypeError, "should be a valid list"),
@@ -186,56 +173,6 @@ def test_a_call_that_does_not_bind_shows_the_signature() -> None:
     assert str(caught.value).startswith(
         "agent.go_to(): missing a required argument: 'place'; it is agent.go_to(place: str"
     )
-
-
-def accepts(function: Callable[..., object], args: list[JsonValue], kwargs: dict[str, JsonValue]) -> bool:
-    try:
-        function(*args, **kwargs)
-    except TypeError:
-        return False
-    return True
-
-
-LOOSE: list[Callable[..., object]] = [
-    lambda: None,
-    lambda a: None,
-    lambda a, b=1: None,
-    lambda a, /, b, *, c=1: None,
-    lambda *a: None,
-    lambda a, *b, c, **d: None,
-    lambda **a: None,
-    lambda a, /, **b: None,
-]
-
-
-@given(
-    st.sampled_from(LOOSE),
-    st.lists(st.integers(0, 9), max_size=4),
-    st.dictionaries(st.sampled_from("abcde"), st.integers(0, 9), max_size=3),
-)
-def test_calls_bind_as_python_binds_them(
-    function: Callable[..., object], args: list[JsonValue], kwargs: dict[str, JsonValue]
-) -> None:
-    try:
-        checked, named = spec(function).check(args, kwargs)
-    except TypeError:
-        assert not accepts(function, args, kwargs)
-        return
-    assert accepts(function, args, kwargs)
-    function(*checked, **named)
-
-
-@given(st.sampled_from([a for a, _, _ in ACCEPTED]), JSON)
-def test_arguments_are_checked_or_refused_and_nothing_else(annotation: object, value: JsonValue) -> None:
-    try:
-        (checked,), _ = typed(annotation).check([value], {})
-    except (TypeError, ValueError):
-        with pytest.raises((TypeError, ValueError), match="argument 'x'"):
-            typed(annotation).check([], {"x": value})
-        return
-    if annotation in (str, int, bool):
-        assert type(checked) is annotation
-        assert checked == value
 
 
 class Collector:

@@ -125,9 +125,12 @@ def test_whenever_workers_are_killed_the_session_stays_the_same(
     assert played(sandbox, Reaper(deaths.get), cells) == played(sandbox, Reaper(), cells)
 
 
-@pytest.mark.parametrize(
+every_how = pytest.mark.parametrize(
     "how", [pytest.param(how, marks=[pytest.mark.deep] * (how not in ("answered", "computing"))) for how in HOWS]
 )
+
+
+@every_how
 def test_every_call_of_a_plan_may_cost_a_worker(sandbox: Sandbox, how: How) -> None:
     """A cell that progresses each time is never given up."""
     cells = [
@@ -172,7 +175,7 @@ def nested(sandbox: Sandbox, reaper: Reaper, depth: int) -> list[object]:
     return [down(depth), environment.number, reaper.carried, reaper.left]
 
 
-@pytest.mark.parametrize("how", HOWS)
+@every_how
 def test_plans_inside_plans_are_killed_on_every_level(sandbox: Sandbox, how: How) -> None:
     assert nested(sandbox, Reaper(lambda number: how), 2) == nested(sandbox, Reaper(), 2)
 

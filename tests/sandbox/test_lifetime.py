@@ -11,21 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pydantic import JsonValue
 
 from planbook import sandbox as package
 from planbook.sandbox import Limits, Sandbox, SandboxClosed, Session, SessionBusy, WorkerFailed
 from planbook.sandbox.process import ENVIRONMENT, READY
+from tests.sandbox.given import echo
 
 ROOT = Path(package.__file__).resolve().parents[1]
 
 
 class EpisodeOver(BaseException):
     """As a host function raises it to end everything at once."""
-
-
-def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-    return [*args, kwargs]
 
 
 def children(pid: int) -> list[int]:
@@ -191,13 +187,6 @@ def test_a_zygote_that_was_killed_is_replaced() -> None:
             os.kill(own._zygote._process.pid, signal.SIGKILL)
             with own.session({}) as session:
                 assert session.run("1 + 1").value == 2
-
-
-def test_a_closed_sandbox_gets_no_new_zygote() -> None:
-    with Sandbox() as own:
-        session = own.session({})
-    with pytest.raises(WorkerFailed, match="the sandbox is closed"):
-        session.run("1")
 
 
 def test_a_copy_of_the_host_cannot_use_its_workers_and_harms_none(sandbox: Sandbox) -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.sandbox import FaultKind, carry, carryable, definitions, locate_error, read_reply, sections
+from planbook.sandbox import Fault, FaultKind, carry, carryable, defined_names, read_reply
+from planbook.sandbox.reading.definitions import step_numbers
 from planbook.sandbox.reading.reply import MAX_REPLY_CHARS
 from tests.sandbox.good_plans import GOOD_PLANS
 
@@ -150,14 +151,8 @@ def test_lines_of_the_code_are_found_in_the_reply(name: str) -> None:
         assert line in shown[reply.reply_line(number) - 1]
 
 
-def test_a_revised_block_is_kept_aside() -> None:
-    first, second = read_reply(READABLE["function revised"][0]).blocks
-    assert (first.line, first.code_line, first.closed) == (2, None, True)
-    assert (second.line, second.code_line) == (7, 1)
-
-
-def test_an_unclosed_block_says_so() -> None:
-    assert [block.closed for block in read_reply("```python\nx = 1").blocks] == [False]
+def test_a_revised_block_is_left_out() -> None:
+    assert read_reply(READABLE["function revised"][0]).places == ((1, 7),)
 
 
 @pytest.mark.parametrize("name", GOOD_PLANS)
@@ -215,35 +210,35 @@ print(count)
 '''
 
 
-def test_sections() -> None:
-    found = [(s.number, s.title, s.line, s.last_line) for s in sections(PLAN)]
-    assert found == [("1", "Define", 12, 25), ("2", "Go there", 26, 29), ("2b", "Look", 30, 32)]
+def test_the_numbers_of_steps() -> None:
+    assert step_numbers(PLAN) == ["1", "2", "2b"]
+    assert step_numbers("# [Step 1] a\nx = (\n# [Step 2] b\nfor") == ["1", "2"]
 
 
-def test_sections_of_broken_code() -> None:
-    assert [s.number for s in sections("# [Step 1] a\nx = (\n# [Step 2] b\nfor")] == ["1", "2"]
-
-
-def test_definitions_with_all_they_need() -> None:
-    clean, visit, tour = definitions(PLAN)
-    assert (clean.name, clean.line, clean.constants) == ("clean", 13, ("LIMIT", "KINDS", "PATTERN"))
-    assert clean.imports == ("import re", "from typing import List")
-    assert clean.missing == ()
-    assert clean.source.startswith("def clean(")
-    assert visit.source.startswith("# Visit one place\n@staticmethod\ndef visit")
-    assert (visit.definitions, visit.missing) == (("clean",), ("get_object_with_id",))
-    assert (tour.definitions, tour.missing) == (("clean", "visit"), ("agent", "get_object_with_id", "places"))
+def test_definitions_are_carried_with_all_they_need() -> None:
+    assert defined_names(PLAN) == ["clean", "visit", "Tour"]
+    assert "# Visit one place\n@staticmethod\ndef visit" in carry(PLAN, ["visit"])
+    at_margin = [line for line in carry(PLAN, ["Tour"]).split("\n") if line[:1].isalpha()]
+    assert at_margin == [
+        "import re",
+        "from typing import List",
+        "LIMIT = 3",
+        'KINDS = "mug cup".split()',
+        'PATTERN = re.compile("|".join(KINDS))',
+        "def clean(word: str) -> List[str]:",
+        "def visit(agent, place):",
+        "class Tour:",
+    ]
 
 
 def test_what_acts_is_no_constant() -> None:
     code = "A = find()\nB = print\nC = agent.look()\ndef find():\n    return A, B, C\n"
-    (find,) = definitions(code)
-    assert (find.constants, find.missing) == (("B",), ("A", "C"))
+    assert carry(code, ["find"]) == "B = print\n\n\ndef find():\n    return A, B, C\n"
 
 
 def test_what_changes_is_no_constant() -> None:
     code = "n = 0\nm = 0\nm = 1\nfor k in [1]:\n    n = k\ndef f():\n    return n, m, k\n"
-    assert definitions(code)[0].missing == ("k", "m", "n")
+    assert carry(code, ["f"]) == "def f():\n    return n, m, k\n"
 
 
 def test_carried_code_runs_in_another_namespace() -> None:
@@ -278,14 +273,18 @@ def test_carrying_what_is_not_there() -> None:
 
 def test_definitions_of_broken_code() -> None:
     code = "import re\ndef f(x):\n    return re.sub('a', 'b', x)\n\nfoo bar baz\n\ndef g():\n    return f('a')\n"
-    f, g = definitions(code)
-    assert (f.name, f.line, f.imports) == ("f", 2, ("import re",))
-    assert (g.name, g.line, g.definitions) == ("g", 7, ("f",))
+    assert defined_names(code) == ["f", "g"]
+    assert carry(code, ["g"]) == code.replace("foo bar baz\n\n", "\n").replace("re\ndef f", "re\n\n\ndef f")
 
 
 def test_a_function_defined_twice_counts_once() -> None:
-    (f,) = definitions("def f():\n    return 1\ndef f():\n    return 2\n")
-    assert "return 2" in f.source
+    code = "def f():\n    return 1\ndef f():\n    return 2\n"
+    assert (defined_names(code), carry(code, ["f"])) == (["f"], "def f():\n    return 2\n")
+
+
+def error_in(code: str) -> Fault | None:
+    """Return the first error that CPython finds in a reply's code."""
+    return read_reply(f"```python\n{code}\n```").problem
 
 
 @pytest.mark.parametrize(
@@ -306,7 +305,7 @@ def test_a_function_defined_twice_counts_once() -> None:
     ],
 )
 def test_an_error_is_located(code: str, line: int, column: int | None, says: str) -> None:
-    fault = locate_error(code)
+    fault = error_in(code)
     assert fault is not None
     assert (fault.type, fault.line) == ("syntax", line)
     assert column is None or fault.column == column
@@ -315,12 +314,12 @@ def test_an_error_is_located(code: str, line: int, column: int | None, says: str
 
 
 def test_code_that_compiles_has_no_error() -> None:
-    assert locate_error("x = 1") is None
+    assert error_in("x = 1") is None
 
 
 def test_style_warnings_stay_out_of_the_output() -> None:
     """In a process of its own: pytest keeps warnings to itself."""
-    program = """from planbook.sandbox import locate_error; locate_error("if 1 is 1: print('\\\\d')")"""
+    program = """from planbook.sandbox import read_reply; read_reply("```python\\nif 1 is 1: print('\\\\d')\\n```")"""
     done = subprocess.run([sys.executable, "-W", "default", "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == ""
 
@@ -359,9 +358,8 @@ HOSTILE = [
 def test_hostile_text_is_read_in_bounded_time(text: str) -> None:
     started = time.thread_time()
     reply = read_reply(text)
-    sections(reply.code)
-    definitions(reply.code)
-    locate_error(text)
+    step_numbers(reply.code)
+    defined_names(reply.code)
     assert time.thread_time() - started < 10
 
 
@@ -369,9 +367,9 @@ def test_hostile_text_is_read_in_bounded_time(text: str) -> None:
 @given(st.text(st.sampled_from("`~ \n\r\tx=(:'\"#\0\ud800>python"), max_size=80))
 def test_any_text_is_read(text: str) -> None:
     reply = read_reply(text)
-    assert reply.problem is not None or locate_error(reply.code) is None
-    sections(text)
-    definitions(text)
+    assert reply.problem is not None or error_in(reply.code) is None
+    step_numbers(text)
+    defined_names(text)
 
 
 @settings(max_examples=100, deadline=None)

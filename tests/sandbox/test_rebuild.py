@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from planbook.sandbox import Limits, RebuildDiverged, Sandbox, Session
+from tests.killing import worker_of
 
 SHORT = Limits(wall_seconds=1, output_chars=200)
 KILL = "print('x' * 201)"
@@ -200,11 +201,6 @@ def test_a_session_is_the_same_however_often_it_was_rebuilt(
             assert other.run(cell).faults == one.run(cell).faults
         assert other.run(LOOK).value == one.run(LOOK).value
         assert (broken.number, broken.calls) == (plain.number, plain.calls)
-
-
-def worker_of(session: Session) -> int:
-    assert session._worker is not None
-    return session._worker._pid
 
 
 def test_a_worker_that_is_seen_to_be_gone_before_its_channel_tells_has_not_used_up_its_time(sandbox: Sandbox) -> None:

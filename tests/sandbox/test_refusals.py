@@ -28,33 +28,28 @@ def hints(source: str) -> list[str]:
     return [problem.hint for problem in find_problems(source)]
 
 
-@pytest.mark.parametrize("name", NAME_HINTS)
-def test_a_builtin_that_is_missing(name: str) -> None:
-    assert hints(f"x = {name}") == [NAME_HINTS[name]]
-
-
 @pytest.mark.parametrize("name", sorted(MODULE_HINTS.keys() - MODULES))
-def test_a_module_that_is_missing(name: str) -> None:
+def test_a_missing_module_has_its_own_hint(name: str) -> None:
     assert hints(f"import {name}") == [MODULE_HINTS[name]]
     assert hints(f"from {name} import x") == [MODULE_HINTS[name]]
     assert hints(f"import {name}.inside") == [MODULE_HINTS[name.partition(".")[0]]]
 
 
 @pytest.mark.parametrize("module", ["jason", "somewhere", "agent"])
-def test_a_module_nobody_has(module: str) -> None:
+def test_an_unknown_module_has_a_hint(module: str) -> None:
     (hint,) = hints(f"import {module}")
     assert hint == "did you mean `json`?" if module == "jason" else "needs no import" in hint
 
 
 @pytest.mark.parametrize("dotted", MEMBER_HINTS)
-def test_a_name_that_a_module_lacks(dotted: str) -> None:
+def test_a_missing_member_has_its_own_hint(dotted: str) -> None:
     module, _, name = dotted.rpartition(".")
     assert hints(f"from {module} import {name}") == [MEMBER_HINTS[dotted]]
     assert hints(f"import {module} as m\nm.{name}") == [MEMBER_HINTS[dotted]]
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
-def test_a_module_that_the_library_uses_itself(module: str) -> None:
+def test_a_module_inside_another_has_a_hint(module: str) -> None:
     real = importlib.import_module(module)
     foreign = {name for name, value in vars(real).items() if inspect.ismodule(value)} - members(module)
     told = [problem for name in foreign for problem in find_problems(f"from {module} import {name}")]
@@ -63,7 +58,7 @@ def test_a_module_that_the_library_uses_itself(module: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted({*ATTRIBUTE_HINTS, *REFUSED_ATTRIBUTES} - {"__import__", "__build_class__"}))
-def test_a_special_attribute(name: str) -> None:
+def test_a_special_attribute_has_a_hint(name: str) -> None:
     assert all(hints(f"x.{name} = 1"))
     assert all(hints(f"{name} = 1"))
 
@@ -79,16 +74,11 @@ STATEMENTS = {
     "AsyncWith": "async def f():\n    async with x: pass",
     "Await": "async def f():\n    await x",
 }
-OTHERS = {
-    "async comprehension": "async def f(): return [x async for x in y]",
-    "too many nodes": "x=1\n" * 24_900,
-    "too deep": "x = " + "-" * 3000 + "1",
-    "a surrogate": "x = '\ud800'",
-}
+OTHERS = {"async comprehension": "async def f(): return [x async for x in y]", "a surrogate": "x = '\ud800'"}
 
 
 @pytest.mark.parametrize("source", [*STATEMENTS.values(), *OTHERS.values()], ids=[*STATEMENTS, *OTHERS])
-def test_a_statement(source: str) -> None:
+def test_a_refused_statement_says_what_to_write_instead(source: str) -> None:
     told = hints(source)
     assert told
     assert all(told)
@@ -126,7 +116,7 @@ RAISED = {
 
 
 @pytest.mark.parametrize(("source", "remedy"), RAISED.values(), ids=RAISED)
-def test_what_only_the_running_plan_is_refused(source: str, remedy: str) -> None:
+def test_a_refusal_while_the_plan_runs_says_what_to_write_instead(source: str, remedy: str) -> None:
     assert find_problems(source) == []
     ran = run_in_sandbox(source)
     assert ran.type == "AttributeError"

@@ -6,10 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from planbook.sandbox import Sandbox
-
-
-def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-    return [*args, kwargs]
+from tests.sandbox.given import echo
 
 
 def test_names_live_on_from_cell_to_cell(sandbox: Sandbox) -> None:

@@ -8,11 +8,12 @@ import importlib
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.table import Table
 
 from planbook.console import ERRORS, console
-from planbook.terminal.printing import answer
+from planbook.errors import OK
 
 BENCHES: Mapping[str, tuple[str, ...]] = {
     "envs": ("tools.bench.alfworld", "tools.bench.miniwob", "tools.bench.environments", "tools.bench.replay"),
@@ -48,9 +49,9 @@ class Row:
     """Line and column in the table of figures of the same kind."""
 
 
-def show(part: str, *, as_json: bool) -> int:
+def show(part: str) -> tuple[int, dict[str, Any]]:
     """Measure a part and print its figures; a missed goal is shown, but is not an error."""
-    out = console(as_json)
+    out = console()
     rows: list[Row] = []
     for module in BENCHES[part]:
         ERRORS.print(f"measuring {module.rpartition('.')[2]} ...")
@@ -59,7 +60,7 @@ def show(part: str, *, as_json: bool) -> int:
     out.print(_list_table(title, [row for row in rows if row.cell is None]))
     if any(row.cell for row in rows):
         out.print(_cell_table(f"bench {part}: value, 95% interval, and what it is against", rows))
-    return answer(0, {"part": part, "rows": [dataclasses.asdict(row) for row in rows]}, as_json=as_json)
+    return OK, {"part": part, "rows": [dataclasses.asdict(row) for row in rows]}
 
 
 def _list_table(title: str, rows: Sequence[Row]) -> Table:

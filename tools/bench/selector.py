@@ -14,14 +14,9 @@ from statistics import fmean, stdev
 from planbook.envs import Action, Features
 from planbook.envs.minecraft import RECORDED, VERSION, Minecraft, MinecraftOptions, tasks
 from planbook.envs.minecraft.recording import SEEDS as TRAINED_ON
-from planbook.planner.strategies.deps.selectors import (
-    Candidate,
-    HorizonPredictor,
-    SelectorName,
-    recorded_rows,
-    selector_of,
-)
+from planbook.planner.strategies.deps.selectors import Candidate, SelectorName, selector_of
 from planbook.results.statistics import Z_95, mcnemar, paired_difference, wilson
+from tools import horizons
 from tools.bench import Row
 from tools.bench.timing import seconds
 
@@ -47,7 +42,7 @@ Ends = Mapping[SelectorName, Sequence[float]]
 
 def rows(seeds: Sequence[int] = SEEDS) -> list[Row]:
     """Return success rates, gains of the learned selector, and ticks per game; a hundred seeds show the differences."""
-    records = list(recorded_rows(RECORDED))
+    records = list(horizons.recorded_rows(RECORDED))
     figures = _conditions(seeds, len(records)) + _predictor(records)
     for kind, count in tasks.PARALLEL.items():
         ends = _ends(seeds, partial(_parallel, kind))
@@ -70,8 +65,8 @@ def _conditions(seeds: Sequence[int], records: int) -> list[Row]:
 
 def _predictor(records: Sequence[tuple[Features, float]]) -> list[Row]:
     """Return the times of learning and predicting: the minimum of some, since other processes only add to them."""
-    predictor, four = HorizonPredictor.fit(records), [features for features, _ in records[:4]]
-    fit = min(seconds(lambda: HorizonPredictor.fit(records)) for _ in range(3))
+    predictor, four = horizons.fit(records), [features for features, _ in records[:4]]
+    fit = min(seconds(lambda: horizons.fit(records)) for _ in range(3))
     predict = 1e3 * min(seconds(lambda: predictor.predict(four)) for _ in range(50))
     return [
         Row("predictor: learning", fit, "s", goal=f"at most {FIT_GOAL:g} s", met=fit <= FIT_GOAL),

@@ -123,7 +123,7 @@ def _failing(text: str) -> str:
     statements = statements_of(reply.code.split("\n"))
     before = statements[len(statements) // 2 - 1].last_line if len(statements) > 1 else 0
     lines = text.split("\n")
-    at = reply.reply_line(before) if before else reply.blocks[0].line - 1
+    at = reply.reply_line(before) if before else reply.places[0][1] - 1
     return "\n".join([*lines[:at], FAILS, *lines[at:]])
 
 

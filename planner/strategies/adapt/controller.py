@@ -1,10 +1,12 @@
 """The controllers: ADaPT (section 3.3) and its baselines, whose budget is ADaPT's maximum (section 4.2)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 
+from planbook.envs import Environment
 from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, UnusableReply
@@ -12,9 +14,19 @@ from planbook.planner.frames import Functions
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
 from planbook.planner.scope import Scope
-from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, end_span, execute, handover, whole_task
+from planbook.planner.strategies.adapt.executor import (
+    DEMONSTRATIONS,
+    EXECUTOR,
+    DecompositionFigures,
+    ExecutorOptions,
+    Subtask,
+    end_span,
+    execute,
+    handover,
+    whole_task,
+)
 from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
-from planbook.planner.strategies.base import ask_or_empty, in_rounds
+from planbook.planner.strategies.base import Method, ask_or_empty, in_rounds
 from planbook.planner.types import Thought
 
 DEPTH, DEPTH_IN = 3, {"textcraft": 4}
@@ -59,10 +71,9 @@ class AdaptOptions(PlannedOptions, DepthOptions):
     """Options of ADaPT: a planner that is asked again at every level."""
 
 
-def adapt(episode: Episode, options: BaseModel) -> None:
+def adapt(episode: Episode, options: AdaptOptions) -> None:
     """Achieve the task: execute, and decompose as needed."""
-    chosen = AdaptOptions.model_validate(options)
-    Recursion(episode, chosen, chosen.deepest(episode.environment.name)).achieve(episode.task.goal, 1)
+    Recursion(episode, options, options.deepest(episode.environment.name)).achieve(episode.task.goal, 1)
 
 
 class Recursion:
@@ -184,46 +195,46 @@ TEMPERATURE = 0.7
 """Temperature of Try Again's rounds after the first (appendix A)."""
 
 
-def react(episode: Episode, options: BaseModel) -> None:
+def react(episode: Episode, options: DepthOptions) -> None:
     """Run only the executor, on the whole task, with ADaPT's maximum number of replies in one branch."""
-    chosen, environment = DepthOptions.model_validate(options), episode.environment.name
-    replies = chosen.replies(environment) * chosen.deepest(environment)
-    if chosen.iterations is None and chosen.d_max is None:
+    environment = episode.environment.name
+    replies = options.replies(environment) * options.deepest(environment)
+    if options.iterations is None and options.d_max is None:
         replies = REACT_REPLIES_IN.get(environment, replies)
-    execute(episode, whole_task(episode), chosen, replies)
+    execute(episode, whole_task(episode), options, replies)
 
 
-def plan_and_execute(episode: Episode, options: BaseModel) -> None:
+def plan_and_execute(episode: Episode, options: PlannedOptions) -> None:
     """Plan once, in more steps, and execute each step. A failed step is not decomposed."""
-    recursion = Recursion(episode, PlannedOptions.model_validate(options), 2, detailed=True)
+    recursion = Recursion(episode, options, 2, detailed=True)
     recursion.decompose(episode.task.goal, 1)
 
 
-def try_again(episode: Episode, options: BaseModel) -> None:
+def try_again(episode: Episode, options: DepthOptions) -> None:
     """Play up to d_max separate rounds. The best counts."""
-    chosen, environment = DepthOptions.model_validate(options), episode.environment.name
+    environment = episode.environment.name
 
     def play(number: int) -> None:
         sample = Sample(number, TEMPERATURE) if number else FIRST_SAMPLE
-        execute(episode, whole_task(episode), chosen, chosen.replies(environment), sample)
+        execute(episode, whole_task(episode), options, options.replies(environment), sample)
 
-    in_rounds(episode, chosen.deepest(environment), play)
+    in_rounds(episode, options.deepest(environment), play)
 
 
-def reflexion(episode: Episode, options: BaseModel) -> None:
+def reflexion(episode: Episode, options: DepthOptions) -> None:
     """Play up to d_max rounds. Each but the first adds a lesson from the round before to the prompt."""
-    chosen, environment = DepthOptions.model_validate(options), episode.environment.name
+    environment = episode.environment.name
     lessons: list[str] = []
     first_cell = 0
 
     def play(number: int) -> None:
         nonlocal first_cell
         if number:
-            lessons.extend(filter(None, [_lesson(episode, chosen, first_cell, lessons)]))
+            lessons.extend(filter(None, [_lesson(episode, options, first_cell, lessons)]))
             first_cell = len(episode.cells)
-        execute(episode, whole_task(episode), chosen, chosen.replies(environment), lessons=lessons)
+        execute(episode, whole_task(episode), options, options.replies(environment), lessons=lessons)
 
-    in_rounds(episode, chosen.deepest(environment), play)
+    in_rounds(episode, options.deepest(environment), play)
 
 
 def _lesson(episode: Episode, options: DepthOptions, first_cell: int, lessons: Sequence[str]) -> str:
@@ -241,3 +252,50 @@ def _lesson(episode: Episode, options: DepthOptions, first_cell: int, lessons: S
             replies=options.replies(episode.environment.name),
             actions_per_reply=options.actions_per_reply,
         )
+
+
+def _has_levels(options: DepthOptions, environment: Environment) -> bool:
+    """Return True if there is more than one level or round."""
+    return options.deepest(environment.name) > 1
+
+
+_executor_method = partial(
+    Method,
+    streams=True,
+    spans=(Subtask,),
+    figures=(DecompositionFigures,),
+    templates=PROMPTS.files("adapt/*.j2", "executor/*.j2", "reflexion/*.j2"),
+)
+
+METHODS: Mapping[str, Method] = {
+    "adapt": _executor_method(
+        adapt,
+        AdaptOptions,
+        "execute first, decompose only what fails (ADaPT)",
+        (EXECUTOR, PLANNER_ROLE),
+        (*DEMONSTRATIONS, PLANNING),
+        {PLANNER_ROLE: _has_levels},
+    ),
+    "plan-and-execute": _executor_method(
+        plan_and_execute,
+        PlannedOptions,
+        "one detailed plan, each step executed",
+        (PLANNER_ROLE, EXECUTOR),
+        (*DEMONSTRATIONS, PLANNING_DETAILED, PLANNING),
+        stand_ins=(PLANNING,),
+    ),
+    "react": _executor_method(
+        react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS
+    ),
+    "reflexion": _executor_method(
+        reflexion,
+        DepthOptions,
+        "rounds with a reflection between them",
+        (EXECUTOR, REFLECTOR),
+        DEMONSTRATIONS,
+        {REFLECTOR: _has_levels},
+    ),
+    "try-again": _executor_method(
+        try_again, DepthOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS
+    ),
+}

@@ -1,15 +1,20 @@
 """Three searches: Devil's Advocate with its stack (section 3.3, algorithm 1), Plan+Act, and LATS."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf, log, sqrt
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from planbook.envs import Environment
 from planbook.planner.episode import Episode
-from planbook.planner.roles import Sample
-from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, normal_form
+from planbook.planner.prompts import PROMPTS
+from planbook.planner.roles import PLANNER_ROLE, Sample
+from planbook.planner.strategies.advocate.model_calls import EVALUATOR, SUMMARIZER, AdvocateOptions, normal_form
 from planbook.planner.strategies.advocate.round import AdvocateRound, play_rounds
-from planbook.planner.strategies.advocate.tree import Branch, Moment
+from planbook.planner.strategies.advocate.tree import Branch, BranchTried, Moment, PlanMade, SearchFigures
+from planbook.planner.strategies.base import Method
 
 
 class DevilsAdvocateOptions(AdvocateOptions):
@@ -23,10 +28,9 @@ class DevilsAdvocateOptions(AdvocateOptions):
     )
 
 
-def devils_advocate(episode: Episode, options: BaseModel) -> None:
+def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
     """Plan, act with remedies ready, turn back if an action does not fit its subtask; then plan again."""
-    chosen = DevilsAdvocateOptions.model_validate(options)
-    play_rounds(episode, chosen, lambda playing: search_with_stack(playing, chosen.remedies))
+    play_rounds(episode, options, lambda playing: search_with_stack(playing, options.remedies))
 
 
 def search_with_stack(playing: AdvocateRound, remedies: int) -> None:
@@ -81,10 +85,9 @@ class PlanActOptions(AdvocateOptions):
     )
 
 
-def plan_act(episode: Episode, options: BaseModel) -> None:
+def plan_act(episode: Episode, options: PlanActOptions) -> None:
     """Plan, act step by step, and plan again as soon as an action does not fit its subtask."""
-    chosen = PlanActOptions.model_validate(options)
-    play_rounds(episode, chosen, lambda playing: search_with_stack(playing, 0), reflects=chosen.reflects)
+    play_rounds(episode, options, lambda playing: search_with_stack(playing, 0), reflects=options.reflects)
 
 
 class LatsOptions(AdvocateOptions):
@@ -103,10 +106,9 @@ class LatsOptions(AdvocateOptions):
     )
 
 
-def lats(episode: Episode, options: BaseModel) -> None:
+def lats(episode: Episode, options: LatsOptions) -> None:
     """Plan, search, and plan again if the search found nothing."""
-    chosen = LatsOptions.model_validate(options)
-    play_rounds(episode, chosen, lambda playing: Search(playing, chosen).search())
+    play_rounds(episode, options, lambda playing: Search(playing, options).search())
 
 
 DUPLICATE = "It took the same actions as another sample."
@@ -256,3 +258,30 @@ class Search:
                 ancestor.branch.visits, ancestor.branch.value = ancestor.visits, ancestor.total / ancestor.visits
         if node.moment is not None and model_calls.task_done(node.moment):
             self._playing.finish(node.moment)
+
+
+def _summarises(options: AdvocateOptions, environment: Environment) -> bool:
+    """Return True if long observations are summarised."""
+    return options.summarise_above is not None
+
+
+_search_method = partial(
+    Method,
+    roles=(PLANNER_ROLE, EVALUATOR, SUMMARIZER),
+    sometimes={SUMMARIZER: _summarises},
+    spans=(PlanMade, BranchTried),
+    figures=(SearchFigures,),
+    templates=PROMPTS.files("advocate/*.j2"),
+)
+
+METHODS: Mapping[str, Method] = {
+    "devils-advocate": _search_method(
+        devils_advocate,
+        DevilsAdvocateOptions,
+        "remedies before each action, turning back after a wrong one (Devil's Advocate)",
+    ),
+    "lats": _search_method(lats, LatsOptions, "tree search over sampled actions, valued by the evaluator (as LATS)"),
+    "plan-act": _search_method(
+        plan_act, PlanActOptions, "plan and act step by step; an action that does not fit ends the round (Plan+Act)"
+    ),
+}

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 
+from planbook.envs import Environment
 from planbook.planner.agent import ActionDocs, action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
@@ -14,9 +15,17 @@ from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS, Prompt
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
-from planbook.planner.strategies.base import ask_or_empty
+from planbook.planner.strategies.base import Method, Options, ask_or_empty
 from planbook.planner.strategies.deps.goals import GoalPlan, collect, goal_docs
-from planbook.planner.strategies.deps.pursuit import CLAIM_AUTHOR, Pursuit, PursuitOptions, PursuitResult
+from planbook.planner.strategies.deps.pursuit import (
+    CLAIM_AUTHOR,
+    CONTROLLER,
+    GoalFigures,
+    GoalTried,
+    Pursuit,
+    PursuitOptions,
+    PursuitResult,
+)
 from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
 
 EXPLAINER = "explainer"
@@ -70,17 +79,15 @@ class Manner(NamedTuple):
 DEPS = Manner("deps/deps", DEMONSTRATION, "deps/description", explains=True)
 
 
-def deps(episode: Episode, options: BaseModel) -> None:
+def deps(episode: Episode, options: DepsOptions) -> None:
     """Plan, reach the nearest goals first, and replan on a description and an explanation of each failure."""
-    chosen = DepsOptions.model_validate(options)
-    seed = f"{episode.settings.seed}/{episode.task.id}"
-    follow_plans(episode, DEPS, chosen, chosen.replans, selector_of(episode.environment.goals, chosen.selector, seed))
+    goals, seed = episode.environment.goals, f"{episode.settings.seed}/{episode.task.id}"
+    follow_plans(episode, DEPS, options, options.replans, selector_of(goals, options.selector, seed))
 
 
-def dep(episode: Episode, options: BaseModel) -> None:
+def dep(episode: Episode, options: ReplanningOptions) -> None:
     """Plan like DEPS, without a selector: the goals are taken in the plan's order."""
-    chosen = ReplanningOptions.model_validate(options)
-    follow_plans(episode, DEPS, chosen, chosen.replans)
+    follow_plans(episode, DEPS, options, options.replans)
 
 
 def follow_plans(
@@ -166,27 +173,26 @@ SAYS_DONE = "the planner's last word"
 _DONE = re.compile(r"\W*(?:DONE|FINISHED)\W*")
 
 
-def zero_shot(episode: Episode, options: BaseModel) -> None:
+def zero_shot(episode: Episode, options: PursuitOptions) -> None:
     """Plan once, and follow the plan until a goal fails."""
-    follow_plans(episode, ZERO_SHOT, PursuitOptions.model_validate(options), replans=0)
+    follow_plans(episode, ZERO_SHOT, options, replans=0)
 
 
-def zero_shot_replan(episode: Episode, options: BaseModel) -> None:
+def zero_shot_replan(episode: Episode, options: ReplanningOptions) -> None:
     """Plan like ``zero_shot``, and replan on only the message of each failure."""
-    chosen = ReplanningOptions.model_validate(options)
-    follow_plans(episode, ZERO_SHOT, chosen, chosen.replans)
+    follow_plans(episode, ZERO_SHOT, options, options.replans)
 
 
-def chain_of_thought(episode: Episode, options: BaseModel) -> None:
+def chain_of_thought(episode: Episode, options: PursuitOptions) -> None:
     """Plan once, working out the state after each step."""
-    follow_plans(episode, CHAIN_OF_THOUGHT, PursuitOptions.model_validate(options), replans=0)
+    follow_plans(episode, CHAIN_OF_THOUGHT, options, replans=0)
 
 
-def inner_monologue(episode: Episode, options: BaseModel) -> None:
+def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
     """Name one goal, see the result, and name the next, until the planner declares the task done."""
     history: Sequence[Message] = [system_message(episode, "deps/inner_monologue", LISTS)]
     with episode.frame("plan") as frame:
-        pursuit = Pursuit(episode, frame.scope, PursuitOptions.model_validate(options), None)
+        pursuit = Pursuit(episode, frame.scope, options, None)
         prompt, variables = PROMPTS["deps/task"], task_variables(episode)
         for _ in range(episode.settings.actions):
             try:
@@ -213,12 +219,12 @@ def says_done(reply: str) -> bool:
     return _DONE.fullmatch(reply.strip().rpartition("\n")[2]) is not None
 
 
-def prog_prompt(episode: Episode, options: BaseModel) -> None:
+def prog_prompt(episode: Episode, options: Options) -> None:
     """Write one function with assertions of the preconditions of each step, and run it."""
     _run_program(episode, "deps/prog_prompt", ASSERTIONS)
 
 
-def code_as_policies(episode: Episode, options: BaseModel) -> None:
+def code_as_policies(episode: Episode, options: Options) -> None:
     """Write one program that decides by what it observes, and run it."""
     _run_program(episode, "deps/code_as_policies", POLICIES)
 
@@ -227,3 +233,50 @@ def _run_program(episode: Episode, template: str, demonstration: str) -> None:
     message = system_message(episode, template, demonstration, action_docs_of(episode.environment))
     with episode.frame("plan"):
         episode.stream(PLANNER_ROLE, PROMPTS["deps/task"], history=[message], **task_variables(episode))
+
+
+def _needs_controller(options: Options, environment: Environment) -> bool:
+    """Return True if the environment's goals need a controller."""
+    return not environment.goals.direct
+
+
+def _replans(options: ReplanningOptions, environment: Environment) -> bool:
+    """Return True if the method replans, so that failures are explained."""
+    return options.replans > 0
+
+
+_TEMPLATES = PROMPTS.files("deps/*.j2")
+_goal_method = partial(
+    Method,
+    roles=(PLANNER_ROLE, CONTROLLER),
+    sometimes={CONTROLLER: _needs_controller},
+    spans=(GoalTried,),
+    figures=(GoalFigures,),
+    templates=_TEMPLATES,
+)
+_explaining_method = partial(
+    _goal_method,
+    roles=(PLANNER_ROLE, EXPLAINER, CONTROLLER),
+    sometimes={CONTROLLER: _needs_controller, EXPLAINER: _replans},
+    demonstrations=(DEMONSTRATION, EXPLAINED),
+)
+_program_method = partial(Method, roles=(PLANNER_ROLE,), streams=True, templates=_TEMPLATES)
+
+METHODS: Mapping[str, Method] = {
+    "chain-of-thought": _goal_method(
+        chain_of_thought, PursuitOptions, "one plan, thought through step by step", demonstrations=(THOUGHTS,)
+    ),
+    "code-as-policies": _program_method(
+        code_as_policies, Options, "one program that decides by its observations", demonstrations=(POLICIES,)
+    ),
+    "dep": _explaining_method(dep, ReplanningOptions, "DEPS without its selector"),
+    "deps": _explaining_method(deps, DepsOptions, "goals of a plan, the nearest first; failures are explained"),
+    "inner-monologue": _goal_method(
+        inner_monologue, PursuitOptions, "one goal at a time, chosen by the result of the last", demonstrations=(LISTS,)
+    ),
+    "progprompt": _program_method(prog_prompt, Options, "one program with assertions", demonstrations=(ASSERTIONS,)),
+    "zero-shot": _goal_method(zero_shot, PursuitOptions, "one plan, never replanned", demonstrations=(LISTS,)),
+    "zero-shot-replan": _goal_method(
+        zero_shot_replan, ReplanningOptions, "goals, replanned on the bare failure", demonstrations=(LISTS,)
+    ),
+}

@@ -1,34 +1,22 @@
 """Selectors: choose the next goal among those that are possible now (DEPS, section 3.3), the nearest by prediction.
 
-``HorizonPredictor`` predicts the number of time steps to a goal. It is learned from goals that were reached. Boosted
-trees over features of the environment's text (envs.Features) replace the paper's network over images. They learn the
-logarithm of the steps, so that near goals are distinguished as well as distant ones. ``write_trees`` learns from a
-table of recorded goals with scikit-learn and writes the trees beside it; prediction needs only this module.
+``HorizonPredictor`` predicts the number of time steps to a goal. Boosted trees over features of the environment's text
+(envs.Features) replace the paper's network over images. ``tools/horizons.py`` learns them from a table of recorded
+goals and writes them beside it.
 """
 
-import csv
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from math import expm1, isfinite, log1p
+from math import expm1, isfinite
 from pathlib import Path
-from statistics import median
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from planbook.envs import Action, Features, Goals, MissingRequirement
 
-TREES, DEPTH, RATE, MIN_ROWS, SHARE = 150, 3, 0.1, 10, 0.3
-"""Number of trees, their depth, the learning rate, the minimum number of rows in a leaf, and the share of columns tried
-at a split.
-"""
-COMMENT = "#"
-"""Prefix of comments in a table of recorded goals, which name its origin."""
-DIGITS = 9
-"""Number of decimal digits in the file of trees."""
 Node = tuple[int, float, int, int] | float
 """A leaf's value; or the column, the threshold, and the nodes for values up to it and above it."""
 
@@ -48,31 +36,6 @@ class HorizonPredictor(BaseModel):
     trees: tuple[tuple[Node, ...], ...]
     source: str = ""
 
-    @classmethod
-    def fit(cls, rows: Iterable[tuple[Features, float]], seed: int = 0) -> "HorizonPredictor":
-        """Learn from reached goals: their initial features, and the time steps taken. Raises ValueError for no rows."""
-        from sklearn.ensemble import GradientBoostingRegressor
-        from sklearn.feature_extraction import DictVectorizer
-
-        features, steps = _split(rows)
-        usual = _medians(features)
-        columns = DictVectorizer(sparse=False)
-        table = columns.fit_transform([_complete(row, usual) for row in features])
-        trees = GradientBoostingRegressor(
-            n_estimators=TREES,
-            max_depth=DEPTH,
-            learning_rate=RATE,
-            min_samples_leaf=MIN_ROWS,
-            max_features=SHARE,
-            random_state=seed,
-        ).fit(table, [*map(log1p, steps)])
-        return cls(
-            columns=tuple(columns.get_feature_names_out()),
-            usual=usual,
-            start=float(trees.init_.constant_[0][0]),
-            trees=tuple(tuple(_nodes(tree.tree_)) for (tree,) in trees.estimators_),
-        )
-
     def predict(self, features: Sequence[Features]) -> Sequence[float]:
         """Return the predicted time steps of each goal."""
         return [expm1(self.start + sum(_value(tree, row) for tree in self.trees)) for row in map(self._row, features)]
@@ -80,58 +43,25 @@ class HorizonPredictor(BaseModel):
     def _row(self, features: Features) -> Sequence[float]:
         values = {
             f"{name}={value}" if isinstance(value, str) else name: 1.0 if isinstance(value, str) else value
-            for name, value in _complete(features, self.usual).items()
+            for name, value in complete(features, self.usual).items()
         }
         return [values.get(column, 0.0) for column in self.columns]
 
 
-def recorded_rows(path: Path) -> Iterator[tuple[Mapping[str, float | str], float]]:
-    """Yield the features and the horizon of each recorded goal. Raises MissingRequirement for an unreadable table."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(line for line in file if not line.startswith(COMMENT)):
-                *features, horizon = row.items()
-                yield {name: _number_or_text(text) for name, text in features}, float(horizon[1])
-    except (OSError, UnicodeDecodeError, ValueError, TypeError) as error:
-        raise MissingRequirement(f"the recorded goals in {path} cannot be read: {error}") from error
-
-
 def predictor_for(table: Path) -> HorizonPredictor:
-    """Return the predictor in the file beside a table of recorded goals, or learn it. Raises MissingRequirement."""
-    source = _digest(table)
-    with suppress(OSError, ValidationError):
-        predictor = HorizonPredictor.model_validate_json(table.with_suffix(".json").read_bytes())
-        if predictor.source == source:
-            return predictor
-    try:
-        return HorizonPredictor.fit(recorded_rows(table))
-    except ImportError as error:
-        raise MissingRequirement(
-            f"learning from the recorded goals in {table} needs scikit-learn (pip install scikit-learn); "
-            f"{write_trees.__module__}.write_trees then writes the result beside the table"
-        ) from error
-
-
-def write_trees(table: Path) -> Path:
-    """Learn from a table and write the predictor beside it. Raises MissingRequirement, OSError."""
-    predictor = HorizonPredictor.fit(recorded_rows(table)).model_copy(update={"source": _digest(table)})
+    """Return the predictor in the file beside a table of recorded goals. Raises MissingRequirement."""
     path = table.with_suffix(".json")
-    path.write_text(f"{predictor.model_dump_json()}\n", encoding="utf-8")
-    return path
-
-
-def _digest(table: Path) -> str:
     try:
-        return sha256(table.read_bytes()).hexdigest()
-    except OSError as error:
-        raise MissingRequirement(f"the recorded goals in {table} cannot be read: {error}") from error
+        predictor = HorizonPredictor.model_validate_json(path.read_bytes())
+        is_current = predictor.source == sha256(table.read_bytes()).hexdigest()
+    except (OSError, ValidationError) as error:
+        raise MissingRequirement(f"the predictor of horizons in {path} cannot be read: {error}. {ADVICE}") from error
+    if not is_current:
+        raise MissingRequirement(f"the predictor of horizons in {path} was learned from another table. {ADVICE}")
+    return predictor
 
 
-def _nodes(tree: Any) -> Iterator[Node]:
-    """Yield the nodes of one of scikit-learn's trees, the root first."""
-    parts = tree.children_left, tree.children_right, tree.feature, tree.threshold, tree.value[:, 0, 0]
-    for left, right, column, threshold, value in zip(*(part.tolist() for part in parts), strict=True):
-        yield round(RATE * value, DIGITS) if left < 0 else (column, round(threshold, DIGITS), left, right)
+ADVICE = "In a clone of planbook, `python -m tools.horizons TABLE` learns it from recorded goals (needs scikit-learn)"
 
 
 def _value(tree: Sequence[Node], row: Sequence[float]) -> float:
@@ -142,45 +72,15 @@ def _value(tree: Sequence[Node], row: Sequence[float]) -> float:
     return node
 
 
-def _split(rows: Iterable[tuple[Features, float]]) -> tuple[list[Features], list[float]]:
-    features, steps = [], []
-    for row, horizon in rows:
-        if not (isfinite(horizon) and horizon >= 0):
-            raise ValueError(
-                f"a goal cannot take {horizon} time steps; only goals that were reached can be learned from"
-            )
-        features.append(row)
-        steps.append(horizon)
-    if not any(features):
-        raise ValueError("there is nothing to learn horizons from: no recorded goal has features")
-    return features, steps
-
-
-def _medians(features: Sequence[Features]) -> dict[str, float]:
-    """Return the median of each numeric feature."""
-    values_by_name: dict[str, list[float]] = {}
-    for row in features:
-        for name, value in row.items():
-            if _is_number(value):
-                values_by_name.setdefault(name, []).append(float(value))
-    return {name: median(values) for name, values in values_by_name.items()}
-
-
-def _complete(features: Features, usual: Mapping[str, float]) -> dict[str, float | str]:
+def complete(features: Features, usual: Mapping[str, float]) -> dict[str, float | str]:
     """Return the features with the median in place of a missing number."""
-    known = {name: value for name, value in features.items() if isinstance(value, str) or _is_number(value)}
+    known = {name: value for name, value in features.items() if isinstance(value, str) or is_number(value)}
     return {**usual, **known}
 
 
-def _is_number(value: float | str) -> bool:
+def is_number(value: float | str) -> bool:
+    """Return True for a finite number."""
     return not isinstance(value, str) and isfinite(value)
-
-
-def _number_or_text(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 SelectorName = Literal["fixed", "random", "nearest", "horizon"]

@@ -1,12 +1,10 @@
 """Runs of several methods, played from the recordings that ship."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from planbook.config import RECORDINGS
-from tests.flows import BUILD, here
+from tests.flows import BUILD, command_of, here
 
 METHODS = (
     "adapt-textcraft-stepwise",
@@ -23,8 +21,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A run of each method, and ``toy``: a building run with half of its episodes left out."""
     home = tmp_path_factory.mktemp("runs")
     for name in METHODS:
-        words: str = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"]
-        played = here(*words.split(), "--model", f"recorded:{name}", "--out", home / name)
+        played = here(*command_of(name), "--model", f"recorded:{name}", "--out", home / name)
         assert played.returncode == 0, played.printed
     built = here(*BUILD, "--out", home / "toy")
     assert built.returncode == 0, built.printed

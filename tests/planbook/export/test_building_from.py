@@ -53,7 +53,7 @@ def test_whatever_holds_the_same_episodes_has_the_same_digest(played: Path, tmp_
 
 
 @pytest.mark.deep
-def test_a_recorded_build_comes_to_the_same_rules_from_an_imported_copy_of_its_episodes(tmp_path: Path) -> None:
+def test_a_recorded_build_learns_the_same_rules_from_an_imported_copy_of_its_episodes(tmp_path: Path) -> None:
     how = ("--tasks-per-type", 1, "--verify", "generated:10", "--model", "recorded:alfworld-generated")
     built = here("build", "--env", "alfworld", "--split", "generated", *how, "--out", tmp_path / "built")
     assert built.returncode == 0, built.printed
@@ -107,16 +107,12 @@ def test_episodes_of_several_runs_and_of_another_method(runs: dict[str, Path], p
     assert json.loads((tmp_path / "alone" / "run.json").read_text())["config"]["planner"] == "random"
 
 
-@pytest.mark.parametrize(
-    ("kind", "number"),
-    [
-        pytest.param("outcome", 1, marks=pytest.mark.deep),
-        pytest.param("outcome", 3, marks=pytest.mark.deep),
-        ("ask", 2),
-        ("learnt", 2),
-    ],
-)
-def test_killed_and_gone_on_with_it_is_as_if_nothing_had_happened(
+DEEP = (("outcome", 1), ("outcome", 3), ("ask", 2))
+KILLS = [("learnt", 2), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)]
+
+
+@pytest.mark.parametrize(("kind", "number"), KILLS)
+def test_a_building_run_that_is_killed_and_resumed_learns_the_same(
     kind: str, number: int, played: Path, tmp_path: Path
 ) -> None:
     command = ["build", "--from", played, *MODEL, "--out", tmp_path / "built"]
@@ -125,7 +121,7 @@ def test_killed_and_gone_on_with_it_is_as_if_nothing_had_happened(
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
 
 
-def test_a_source_that_has_changed_is_not_gone_on_with(played: Path, tmp_path: Path) -> None:
+def test_a_source_that_has_changed_is_not_resumed(played: Path, tmp_path: Path) -> None:
     here("export", played, "--out", tmp_path / "x.jsonl")
     stopped = ("--from", tmp_path / "x.jsonl", "--budget", "calls=3", "--out", tmp_path / "built")
     assert learned_from(*stopped).returncode == 4
@@ -153,10 +149,10 @@ def test_what_cannot_be_learnt_from_is_refused_before_anything_is_made(played: P
         (("--from", played, "--split", "all"), "leave out --split"),
         (("--from", played, "--planner", "deps"), "leave out --planner"),
     ]
-    for asked, told in refusals:
+    for asked, message in refusals:
         refused = here("build", *asked, *MODEL, "--out", tmp_path / "built")
         assert refused.returncode == 2
-        assert told in refused.printed
+        assert message in refused.printed
         assert not (tmp_path / "built").exists()
     silent = here("build", "--from", played, "--out", tmp_path / "built")
     assert silent.returncode == 2

@@ -8,16 +8,16 @@ import pytest
 
 from planbook.export.exporting import conversations_of
 from planbook.export.files import parse_episode
-from planbook.planner.models import Message
+from planbook.planner import Message
 from tests.flows import BUILD, asks, here, scripted
 from tests.planbook.export.conftest import METHODS
 
 
 def check(line: str) -> list[dict[str, str]]:
     """The messages of a line, which the format's own rules must allow: nothing more, nothing less."""
-    told: Any = json.loads(line)
-    assert list(told) == ["messages"]
-    messages: list[dict[str, str]] = told["messages"]
+    entry: Any = json.loads(line)
+    assert list(entry) == ["messages"]
+    messages: list[dict[str, str]] = entry["messages"]
     assert all(set(message) == {"role", "content"} for message in messages)
     assert all(isinstance(message["content"], str) and message["content"].strip() for message in messages)
     roles = [message["role"] for message in messages]
@@ -37,13 +37,13 @@ def talks(*arguments: object, out: Path) -> list[list[dict[str, str]]]:
 def test_every_reply_is_in_one_conversation_and_no_conversation_in_another(
     name: str, runs: dict[str, Path], tmp_path: Path
 ) -> None:
-    told = talks(runs[name], "--with-repairs", out=tmp_path / "x.chat")
-    for place, talk in enumerate(told):
-        assert not any(other[: len(talk)] == talk for at, other in enumerate(told) if at != place)
-    said = {message["content"] for talk in told for message in talk if message["role"] == "assistant"}
+    conversations = talks(runs[name], "--with-repairs", out=tmp_path / "x.chat")
+    for place, talk in enumerate(conversations):
+        assert not any(other[: len(talk)] == talk for at, other in enumerate(conversations) if at != place)
+    replies = {message["content"] for talk in conversations for message in talk if message["role"] == "assistant"}
     played = [each for each in asks(runs[name]) if each["role"] != "formulator"]
     if name != "toy":  # there, those who learn are asked as well
-        assert {each["reply"]["text"] for each in played} == said
+        assert {each["reply"]["text"] for each in played} == replies
 
 
 def test_only_what_was_asked_for_is_kept(runs: dict[str, Path], tmp_path: Path) -> None:

@@ -50,20 +50,20 @@ FOREIGN: dict[str, Any] = {
 """A file from outside: nothing that is optional, and an unknown environment."""
 
 
-def written(path: Path, *told: Any) -> Path:
-    path.write_text("".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in told))
+def written(path: Path, *episodes: Any) -> Path:
+    path.write_text("".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in episodes))
     return path
 
 
 def changed(change: Callable[[Any], object]) -> Any:
-    told = json.loads(json.dumps(FOREIGN))
-    change(told)
-    return told
+    episode = json.loads(json.dumps(FOREIGN))
+    change(episode)
+    return episode
 
 
 def test_an_environment_and_a_planner_that_nobody_knows_here_are_read_like_any_other(tmp_path: Path) -> None:
     failed = changed(
-        lambda told: told["ending"].update(outcome="failure", cause="done", verdict={"solved": False, "score": 0})
+        lambda episode: episode["ending"].update(outcome="failure", cause="done", verdict={"solved": False, "score": 0})
     )
     failed["repeat"] = 1
     path = written(tmp_path / "x.jsonl", FOREIGN, failed)
@@ -126,8 +126,8 @@ def test_an_imported_run_is_not_played(command: tuple[str, ...], tmp_path: Path)
     assert ((tmp_path / "run" / "run.json").read_text(), events(tmp_path / "run")) == before
 
 
-def _step(told: Any) -> Any:
-    return told["rounds"][0]["steps"][0]
+def _step(episode: Any) -> Any:
+    return episode["rounds"][0]["steps"][0]
 
 
 WRONG: dict[str, tuple[Any, str]] = {
@@ -137,10 +137,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "a list": ("[1]", "this is not an episode"),
     "a number for a text": (changed(lambda t: t["task"].update(goal=7)), "task.goal: Input should be a valid string"),
     "a text for a number": (changed(lambda t: _step(t).update(order="1")), "order: Input should be a valid integer"),
-    "not a number": (
-        json.dumps(FOREIGN).replace('"score": 1.0', '"score": NaN'),
-        "a number is NaN or infinite",
-    ),
+    "not a number": (json.dumps(FOREIGN).replace('"score": 1.0', '"score": NaN'), "a number is NaN or infinite"),
     "another field": (changed(lambda t: t.update(reward=1)), "reward: Extra inputs are not permitted"),
     "another field below": (changed(lambda t: _step(t)["observation"].update(reward=1)), "reward"),
     "nowhere": (
@@ -175,27 +172,32 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_refused_with_its_place(name: str, tmp_path: Path) -> None:
-    told, message = WRONG[name]
-    refused = here("import", written(tmp_path / "x.jsonl", FOREIGN, told), "--out", tmp_path / "run")
+    content, message = WRONG[name]
+    refused = here("import", written(tmp_path / "x.jsonl", FOREIGN, content), "--out", tmp_path / "run")
     assert refused.returncode == 2
     assert "x.jsonl, line 2: " in refused.printed
     assert message in refused.printed
     assert not (tmp_path / "run").exists()
 
 
-def test_every_fault_of_every_file_is_told_at_once(tmp_path: Path) -> None:
+def test_every_fault_of_every_file_is_reported_at_once(tmp_path: Path) -> None:
     one = written(tmp_path / "one.jsonl", "{", FOREIGN, *(WRONG[name][0] for name in ("no round", "another field")))
     two = written(tmp_path / "two.jsonl", "")
     refused = here("import", one, two, "--out", tmp_path / "run")
     assert refused.returncode == 2
-    for told in ("one.jsonl, line 1: ", "one.jsonl, line 3: ", "one.jsonl, line 4: ", "two.jsonl: it has no episodes"):
-        assert told in refused.printed
+    for message in (
+        "one.jsonl, line 1: ",
+        "one.jsonl, line 3: ",
+        "one.jsonl, line 4: ",
+        "two.jsonl: it has no episodes",
+    ):
+        assert message in refused.printed
     assert "line 2" not in refused.printed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.jsonl", "two.jsonl"]
 
 
 def test_an_episode_that_stands_there_twice_is_refused_with_both_places(tmp_path: Path) -> None:
-    one = written(tmp_path / "one.jsonl", FOREIGN, changed(lambda told: told.update(repeat=1)), FOREIGN)
+    one = written(tmp_path / "one.jsonl", FOREIGN, changed(lambda episode: episode.update(repeat=1)), FOREIGN)
     two = written(tmp_path / "two.jsonl", FOREIGN)
     refused = here("import", one, two, "--out", tmp_path / "run")
     assert refused.returncode == 2

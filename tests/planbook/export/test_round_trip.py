@@ -54,8 +54,8 @@ def trajectories(draw: Any) -> Trajectory:
             if span["end"] is None and draw(st.booleans()):
                 span["end"] = next(orders)
         other = draw(st.none() | TASK) if number else None
-        told = {"steps": steps, "cells": cells, "rewinds": rewinds} | ({"task": other} if other else {})
-        rounds.append(played | told)
+        parts = {"steps": steps, "cells": cells, "rewinds": rewinds} | ({"task": other} if other else {})
+        rounds.append(played | parts)
     call = {
         "order": next(orders),
         "scope": "round/0",
@@ -85,9 +85,9 @@ def trajectories(draw: Any) -> Trajectory:
 
 
 def _span(draw: Any, order: int, scope: str) -> dict[str, Any]:
-    said = {"name": draw(TEXT), "title": draw(TEXT), "status": draw(TEXT)}
+    names = {"name": draw(TEXT), "title": draw(TEXT), "status": draw(TEXT)}
     data = draw(st.dictionaries(TEXT, JSON, max_size=2))
-    return {"order": order, "end": draw(st.none() | st.just(order)), "scope": scope, "data": data, **said}
+    return {"order": order, "end": draw(st.none() | st.just(order)), "scope": scope, "data": data, **names}
 
 
 def _step(draw: Any, order: int) -> dict[str, Any]:
@@ -111,6 +111,7 @@ def test_a_line_and_a_row_give_the_episode_back(trajectory: Trajectory) -> None:
     assert line_of(read) == line
 
 
+@settings(max_examples=25)
 @given(trajectories())
 def test_its_events_give_the_episode_back(trajectory: Trajectory) -> None:
     events = [Event(scope, kind, n, dict(body), 0.0) for scope, kind, n, body in rows_of(trajectory, "task/7")]
@@ -119,13 +120,14 @@ def test_its_events_give_the_episode_back(trajectory: Trajectory) -> None:
     assert list(faults_of(again)) == list(faults_of(trajectory)) == []
 
 
+@settings(max_examples=30)
 @given(
     st.recursive(st.text() | st.floats() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 )
 def test_what_a_store_holds_is_written_as_every_reader_takes_it(value: Any) -> None:
-    told = sanitize(value)
-    assert sanitize(told) == told
-    _check(told)
+    clean = sanitize(value)
+    assert sanitize(clean) == clean
+    _check(clean)
 
 
 def _check(value: Any) -> None:

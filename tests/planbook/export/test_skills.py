@@ -60,18 +60,18 @@ def test_a_skill_has_the_code_the_manual_and_the_evidence(exported: Path, built:
     manual = (skill / "references" / "manual.md").read_text()
     assert "When a thing is looked for, look into every box." in manual
     assert manual.replace("\n", "").isprintable()
-    told = evidence(skill)
-    assert (told["env"], told["task_type"], told["run"]) == ("toy", "fetch", "run")
-    assert {each["task"]["type"] for each in told["tasks"]} == {"fetch"}
-    assert len(told["tasks"]) >= 3, "the building task, and two that were set aside"
-    assert {each["outcome"] for each in told["tasks"]} == {"direct_success"}
+    found = evidence(skill)
+    assert (found["env"], found["task_type"], found["run"]) == ("toy", "fetch", "run")
+    assert {each["task"]["type"] for each in found["tasks"]} == {"fetch"}
+    assert len(found["tasks"]) >= 3, "the building task, and two that were set aside"
+    assert {each["outcome"] for each in found["tasks"]} == {"direct_success"}
 
 
 def test_the_evidence_holds_when_it_is_played_again(skill: Path) -> None:
     finished = verify(skill)
     assert finished.returncode == 0, finished.printed
-    (told,) = finished.result["skills"]
-    assert told["solved"] == told["tasks"] == len(evidence(skill)["tasks"])
+    (found,) = finished.result["skills"]
+    assert found["solved"] == found["tasks"] == len(evidence(skill)["tasks"])
     assert "every verdict is as recorded" in finished.printed
 
 
@@ -80,12 +80,12 @@ def test_a_procedure_that_fails_now_is_told_with_its_tasks(skill: Path) -> None:
     script.write_text(script.read_text().replace("agent.put(thing)", "pass"))
     finished = verify(skill)
     assert finished.returncode == 1
-    (told,) = finished.result["skills"]
-    assert told["changed_files"] == ["scripts/solve.py"]
-    assert told["changed"] == [each["task"]["id"] for each in evidence(skill)["tasks"]]
+    (found,) = finished.result["skills"]
+    assert found["changed_files"] == ["scripts/solve.py"]
+    assert found["changed"] == [each["task"]["id"] for each in evidence(skill)["tasks"]]
 
 
-def test_a_changed_manual_is_told_although_every_verdict_holds(skill: Path) -> None:
+def test_a_changed_manual_is_reported_although_every_verdict_holds(skill: Path) -> None:
     (skill / "references" / "manual.md").write_text("Something else.")
     finished = verify(skill)
     assert finished.returncode == 1
@@ -117,12 +117,8 @@ def test_the_commands_of_a_skill_for_an_environment_in_a_file_work_beside_its_fi
     tasks = [{**task, "id": id, "judge": {"assert": "len(agent.numbers()) == 1"}} for id in ("tidy/1", "tidy/2")]
     (tmp_path / "tasks.json").write_text(json.dumps({"tasks": tasks}))
     env = ("--env", f"module:{tmp_path}/notes.py:Notes", "-o", f"tasks={tmp_path}/tasks.json")
-    assert (
-        here(
-            "build", *env, "--model", f"scripted:{ROOT}/tests/tools_script.py:answer", "--out", tmp_path / "run"
-        ).returncode
-        == 0
-    )
+    model = f"scripted:{ROOT}/tests/tools_script.py:answer"
+    assert here("build", *env, "--model", model, "--out", tmp_path / "run").returncode == 0
     assert here("skills", "export", tmp_path / "run").returncode == 0
     (skill,) = (tmp_path / "run" / "skills").iterdir()
     files = [path for path in skill.rglob("*") if path.is_file()]
@@ -136,12 +132,3 @@ def test_the_commands_of_a_skill_for_an_environment_in_a_file_work_beside_its_fi
     for given, out in (((), "there"), (env, "again")):
         elsewhere = here("skills", "verify", skill, *given, "--out", tmp_path / out)
         assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.printed
-
-
-def test_procedures_whose_params_are_matched_from_goals_are_no_skills(tmp_path: Path) -> None:
-    found = ("build", "--env", "alfworld", "--split", "generated:6", "--seeds", "0-9", "--types", "found")
-    model = ("--libraries-only", "--solved-after", 9, "--model", "scripted:tests/household_script.py:answer")
-    assert here(*found, *model, "--out", tmp_path / "run").returncode == 0
-    refused = here("skills", "export", tmp_path / "run")
-    assert refused.returncode == 2
-    assert "its params are matched from goals" in refused.printed

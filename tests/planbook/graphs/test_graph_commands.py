@@ -6,7 +6,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from planbook.cli import planbook
-from planbook.graphs import GraphRun
+from planbook.runs import Run
 from tests.command import ROOT
 from tests.command import planbook as command
+from tests.executing import start, wait_until
+from tests.flows import here
 
 DRIVE = ROOT / "tests" / "planner" / "graph" / "drive.yaml"
 SCRIPT = '''
@@ -54,13 +55,19 @@ def invoked(*arguments: object) -> Result:
     return CliRunner().invoke(planbook, ["graph", *map(str, arguments)], standalone_mode=False)
 
 
-def told(done: Result) -> Any:
+def result_of(done: Result) -> Any:
     assert done.exception is None, done.output
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def run(script: str, out: Path, *more: object) -> Result:
     return invoked("run", DRIVE, "--model", script, "--set", "road=A bridge.", "--out", out, *more)
+
+
+def started(model: str, out: Path) -> "subprocess.Popen[str]":
+    """Start a run that asks two nodes at a time, in a process of its own."""
+    given = ("--model", model, "--set", "road=A bridge.", "--side-by-side", "2", "--out", str(out))
+    return start(["graph", "run", str(DRIVE), *given])
 
 
 def asked(tmp_path: Path) -> list[str]:
@@ -86,8 +93,8 @@ def test_the_format_is_told_and_its_example_is_sound(tmp_path: Path) -> None:
     text = invoked("format").stdout
     example = "".join(line.removeprefix("    ") for line in text.splitlines(True) if line.startswith("    "))
     (tmp_path / "example.yaml").write_text(example)
-    told = CliRunner().invoke(planbook, ["graph", "check", str(tmp_path / "example.yaml")], standalone_mode=False)
-    assert told.return_value == 0, told.output
+    checked = invoked("check", tmp_path / "example.yaml")
+    assert checked.return_value == 0, checked.output
     for key in ("compose", "is defined", "one of: a, b", 'db.plan | default("nothing yet")'):
         assert key in text
 
@@ -110,29 +117,6 @@ def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not (tmp_path / "y.svg").exists()
 
 
-@pytest.mark.parametrize(
-    ("out", "form", "said"),
-    [
-        ("x.png", (), "svg: .svg); name it x.svg, say"),
-        ("x", (), "name it x.svg, say"),
-        ("x.svg", ("--format", "mermaid"), "(mermaid: .mmd, .mermaid, .md, .txt); name it x.mmd, say"),
-        ("x.mmd", ("--format", "svg"), "(svg: .svg); name it x.svg, say"),
-    ],
-)
-def test_a_drawing_is_not_written_under_a_strange_ending(
-    tmp_path: Path, out: str, form: tuple[str, ...], said: str
-) -> None:
-    assert said in str(invoked("draw", DRIVE, "--out", tmp_path / out, *form).exception)
-    assert not (tmp_path / out).exists()
-
-
-def test_a_drawing_may_stand_in_markdown(tmp_path: Path) -> None:
-    assert invoked("draw", DRIVE, "--out", tmp_path / "x.md").return_value == 0
-    drawn = (tmp_path / "x.md").read_text()
-    assert drawn.startswith("```mermaid\nflowchart TD\n")
-    assert drawn.endswith("\n```\n")
-
-
 def test_a_new_graph_is_sound_and_runs_as_it_is(tmp_path: Path, script: str) -> None:
     made = invoked("new", tmp_path / "mine")
     assert (made.exception, made.return_value) == (None, 0)
@@ -147,7 +131,7 @@ def test_a_new_graph_is_sound_and_runs_as_it_is(tmp_path: Path, script: str) -> 
         "    return 'Yes.' if 'yes or no' in prompt else f'So: {len(prompt)}'\n"
     )
     given = ("--set", "question=Why?", "--model", f"scripted:{tmp_path / 'parts.py'}:answer")
-    ran = told(invoked("run", path, *given, "--out", tmp_path / "run", "--json"))
+    ran = result_of(invoked("run", path, *given, "--out", tmp_path / "run", "--json"))
     assert (ran["problem"], set(ran["answers"])) == (
         "", {"parts", "parts:1", "parts:2", "draft", "sound", "repair", "final"},
     )  # fmt: skip
@@ -161,8 +145,8 @@ def test_a_new_graph_is_sound_and_runs_as_it_is(tmp_path: Path, script: str) -> 
 def test_a_value_that_nothing_uses_is_refused(tmp_path: Path, script: str) -> None:
     (tmp_path / "road.txt").write_text("A ferry.")
     for slip in (("--set", "raod=x"), ("--input", f"raod=@{tmp_path / 'road.txt'}")):
-        said = str(run(script, tmp_path / "run", *slip).exception)
-        assert 'nothing in drive uses raod; did you mean "road"? It takes road, route, route.target, ' in said
+        message = str(run(script, tmp_path / "run", *slip).exception)
+        assert 'nothing in drive uses raod; did you mean "road"? It takes road, route, route.target, ' in message
     used = ("--set", 'route={"target": "home"}', "--set", "warnings.first=x", "--set", "route.way=x")
     assert "nothing in drive" not in str(run(script, tmp_path / "run", *used).exception)
     plain = tmp_path / "plain.yaml"
@@ -182,8 +166,8 @@ def test_a_graph_that_plays_an_environment_is_run_otherwise(tmp_path: Path) -> N
         ("general", "--env ENV --planner-option graph=general`"),
         (mine, f"--env ENV --planner-option graph={mine}`"),
     ):
-        said = str(invoked("run", name).exception)
-        assert f"plays an environment, one pass per step: `planbook run --planner agentkit {how}" in said
+        message = str(invoked("run", name).exception)
+        assert f"plays an environment, one pass per step: `planbook run --planner agentkit {how}" in message
     assert "asks a model" in str(invoked("run", mine, "--set", "world.goal=x").exception)
 
 
@@ -191,66 +175,50 @@ def test_run_prints_each_answer_and_the_last_one_at_the_end(tmp_path: Path, scri
     done = run(script, tmp_path / "run")
     assert (done.exception, done.return_value) == (None, 0)
     assert done.stdout == "So it is.\n"
-    for said in (
+    for message in (
         "[layer 1] users",
         "[layer 2] users:1",
         "[layer 4] reroute",
         "[layer 5] act\n    brake",
         "[layer 6] log",
     ):
-        assert said in done.stderr, done.stderr
+        assert message in done.stderr, done.stderr
     assert f"Everything is in {tmp_path / 'run'}" in done.stderr
 
 
 def test_run_ends_with_one_json_object_and_a_second_time_asks_nothing(tmp_path: Path, script: str) -> None:
     (tmp_path / "risk").write_text("No.")
-    first = told(run(script, tmp_path / "run", "--passes", 2, "--side-by-side", 3, "--json"))
+    first = result_of(run(script, tmp_path / "run", "--passes", 2, "--side-by-side", 3, "--json"))
     assert (first["graph"], first["passes"], first["answer"], first["problem"]) == ("drive", 2, "", "")
     assert first["skipped"] == ["signs", "log"]
     assert first["database"]["intentions"] == ["no", "no"]
     assert first["model_calls"] == len(asked(tmp_path)) == 11
     again = run(script, tmp_path / "run", "--passes", 2, "--json")
-    assert told(again) | {"seconds": 0} == first | {"seconds": 0}
+    assert result_of(again) | {"seconds": 0} == first | {"seconds": 0}
     assert "14 nodes had been answered already" in again.stderr
     assert len(asked(tmp_path)) == 11
-    assert told(run(script, tmp_path / "run", "--passes", 3, "--json"))["passes"] == 3
+    assert result_of(run(script, tmp_path / "run", "--passes", 3, "--json"))["passes"] == 3
     assert len(asked(tmp_path)) > 11
 
 
 def test_a_run_killed_again_and_again_asks_nothing_twice(tmp_path: Path, script: str) -> None:
     """kill -9 while nodes are asked side by side: whatever had been answered is not asked again."""
     (tmp_path / "slow").write_text("0.15")
-    arguments: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "planbook",
-        "graph",
-        "run",
-        DRIVE,
-        "--model",
-        script,
-        "--set",
-        "road=A bridge.",
-    ]
-    arguments += ["--side-by-side", "2", "--out", tmp_path / "run"]
     for _ in range(2):
         before = len(asked(tmp_path)) if (tmp_path / "asked").exists() else 0
-        child = subprocess.Popen(
-            arguments, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
-        )
-        until = time.monotonic() + 30
-        while time.monotonic() < until and not ((tmp_path / "asked").exists() and len(asked(tmp_path)) > before + 1):
-            time.sleep(0.01)
-        child.send_signal(signal.SIGKILL)
-        assert child.wait() == -signal.SIGKILL
+        child = started(script, tmp_path / "run")
+        wait_until(lambda: (tmp_path / "asked").exists() and len(asked(tmp_path)) > before + 1)  # noqa: B023
+        child.kill()
+        child.communicate()
+        assert child.returncode == -signal.SIGKILL
     (tmp_path / "slow").unlink()
     lost = len(asked(tmp_path)) - answered(tmp_path / "run")
-    assert told(run(script, tmp_path / "run", "--side-by-side", 2, "--json"))["model_calls"] == 8
+    assert result_of(run(script, tmp_path / "run", "--side-by-side", 2, "--json"))["model_calls"] == 8
     assert len(asked(tmp_path)) == 8 + lost, "only what was under way when it was killed is asked again"
 
 
 def answered(folder: Path) -> int:
-    opened = GraphRun.open(folder)
+    opened = Run.open(folder, graphs=True)
     try:
         return sum(1 for _ in opened.store.events("task/0", "ask"))
     finally:
@@ -259,29 +227,12 @@ def answered(folder: Path) -> int:
 
 def test_ctrl_c_stops_what_is_waited_for_and_the_same_command_goes_on(tmp_path: Path) -> None:
     """Nobody answers the exchange: the run would wait for ever."""
-    arguments: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "planbook",
-        "graph",
-        "run",
-        DRIVE,
-        "--set",
-        "road=A bridge.",
-        "--side-by-side",
-        "2",
-    ]
-    arguments += ["--model", f"exchange:{tmp_path / 'box'}", "--out", tmp_path / "run"]
-    child = subprocess.Popen(
-        arguments, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True
-    )
-    until = time.monotonic() + 30
-    while time.monotonic() < until and len(list(tmp_path.glob("box/*.prompt.md"))) < 2:
-        time.sleep(0.05)
+    child = started(f"exchange:{tmp_path / 'box'}", tmp_path / "run")
+    wait_until(lambda: len(list(tmp_path.glob("box/*.prompt.md"))) == 2)
     child.send_signal(signal.SIGINT)
-    _, said = child.communicate(timeout=20)
+    printed, _ = child.communicate(timeout=20)
     assert child.returncode == 130
-    assert f"Stopped. Continue with the same command and --out {tmp_path / 'run'}" in said
+    assert f"Stopped. Continue with the same command and --out {tmp_path / 'run'}" in printed
 
 
 def test_the_same_command_asks_the_failed_node_anew_and_resumes_to_the_same(tmp_path: Path, script: str) -> None:
@@ -289,18 +240,18 @@ def test_the_same_command_asks_the_failed_node_anew_and_resumes_to_the_same(tmp_
     assert [run(script, tmp_path / "run", "--json").return_value for _ in range(2)] == [1, 1]
     assert len(asked(tmp_path)) == 2 + 3 + 3, "users, signs, and twice the first item with its repairs"
     (tmp_path / "risk").write_text("Yes.")
-    done = told(run(script, tmp_path / "run", "--json"))
+    done = result_of(run(script, tmp_path / "run", "--json"))
     assert (done["problem"], done["answer"]) == ("", "So it is.")
     calls = len(asked(tmp_path))
     (tmp_path / "risk").write_text("N/A")
-    again = told(run(script, tmp_path / "run", "--json"))
+    again = result_of(run(script, tmp_path / "run", "--json"))
     assert again | {"seconds": 0} == done | {"seconds": 0}
     assert len(asked(tmp_path)) == calls == done["model_calls"], "what was answered in the end is not asked again"
 
 
 def test_a_budget_ends_a_run_that_another_sitting_finishes(tmp_path: Path, script: str) -> None:
     done = run(script, tmp_path / "run", "--budget", "calls=3", "--json")
-    assert (done.return_value, told(done)["model_calls"]) == (4, 3)
+    assert (done.return_value, result_of(done)["model_calls"]) == (4, 3)
     assert "the budget of 3 calls is used up" in done.stderr
     assert run(script, tmp_path / "run", "--budget", "calls=30").return_value == 0
     assert len(asked(tmp_path)) == 8
@@ -313,7 +264,7 @@ def test_what_a_graph_needs_is_asked_for_by_name(tmp_path: Path, script: str) ->
     )
     given = ("run", DRIVE, "--model", script, "--out", tmp_path / "run")
     assert invoked(*given, "--input", f"road=@{tmp_path / 'road.txt'}").return_value == 0
-    assert "A ferry." in GraphRun.open(tmp_path / "run").config.model_dump_json()
+    assert "A ferry." in Run.open(tmp_path / "run", graphs=True).config.model_dump_json()
     for wrong, message in (
         (("--input", "road=x"), "write PATH=@FILE"),
         (("--input", "road=@none"), "cannot be read"),
@@ -328,21 +279,13 @@ def test_what_a_graph_needs_is_asked_for_at_a_terminal(tmp_path: Path, script: s
     controller, terminal = pty.openpty()
     arguments = [sys.executable, "-m", "planbook", "graph", "run", DRIVE, "--model", script, "--out", tmp_path / "run"]
     os.write(controller, b"A tunnel.\n")
-    done = subprocess.run(
-        [*map(str, arguments)],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdin=terminal,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = subprocess.run([*map(str, arguments)], cwd=ROOT, stdin=terminal, capture_output=True, text=True, timeout=60)
     os.close(controller)
     os.close(terminal)
     assert done.returncode == 0, done.stderr
     assert "What is seen, in a sentence or two. (road):" in done.stderr
     assert done.stdout == "So it is.\n"
-    assert "A tunnel." in GraphRun.open(tmp_path / "run").config.model_dump_json()
+    assert "A tunnel." in Run.open(tmp_path / "run", graphs=True).config.model_dump_json()
 
 
 def test_a_model_that_does_not_answer_stops_the_run_which_can_be_resumed(tmp_path: Path) -> None:
@@ -357,13 +300,14 @@ def test_another_graph_or_another_input_is_another_run(tmp_path: Path, script: s
     copy.write_text(DRIVE.read_text())
     given = ("run", copy, "--model", script, "--out", tmp_path / "run")
     assert invoked(*given, "--set", "road=A bridge.").return_value == 0
-    assert "holds another run (other --set road)" in str(invoked(*given, "--set", "road=A ferry.").exception)
+    other = str(invoked(*given, "--set", "road=A ferry.").exception)
+    assert "holds another run (other planner_options.given.road)" in other
     copy.write_text(f"# changed\n{DRIVE.read_text()}")
     changed = str(invoked(*given, "--set", "road=A bridge.").exception)
-    assert "the graph has changed since, and a changed graph is another run); name another folder with --out" in changed
+    assert "holds another run (other planner_options.graph); name another folder with --out" in changed
 
 
-def test_a_hook_that_has_changed_is_told(tmp_path: Path, script: str) -> None:
+def test_a_hook_that_has_changed_is_reported(tmp_path: Path, script: str) -> None:
     path, hooks = tmp_path / "graph.yaml", tmp_path / "mine.py"
     path.write_text("nodes:\n  a: {prompt: x, compose: mine.py:f}\n")
     hooks.write_text("def f(composing):\n    return 'once'\n")
@@ -377,34 +321,32 @@ def test_a_hook_that_has_changed_is_told(tmp_path: Path, script: str) -> None:
 @pytest.mark.parametrize("arguments", [("cost",), ("watch",), ("rules",), ("replay",), ("run", "--resume")])
 def test_other_commands_say_what_the_folder_holds(tmp_path: Path, script: str, arguments: tuple[str, ...]) -> None:
     run(script, tmp_path / "run")
-    done = CliRunner().invoke(planbook, [*arguments, str(tmp_path / "run")], standalone_mode=False)
-    assert "holds passes of a prompt graph, without an environment" in str(done.exception)
-    assert "`planbook show` and `planbook report` show them" in str(done.exception)
+    refused = here(*arguments, tmp_path / "run").printed
+    assert "holds passes of a prompt graph, without an environment" in refused
+    assert "`planbook show` and `planbook report` show them" in refused
 
 
 def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) -> None:
     assert run(script, tmp_path / "run", "--passes", 2).return_value == 0
-    shown = CliRunner().invoke(planbook, ["show", str(tmp_path / "run"), "0", "--prompts"], standalone_mode=False)
-    assert shown.exception is None, shown.output
-    for said in ("Decides how to go on by what the road looks like.", "reroute", "brake", "The road: A bridge."):
-        assert said in shown.output, shown.output
-    told = CliRunner().invoke(planbook, ["show", str(tmp_path / "run"), "drive", "--json"], standalone_mode=False)
-    spans = json.loads(told.stdout)["spans"]
+    shown = here("show", tmp_path / "run", 0, "--prompts")
+    assert shown.returncode == 0, shown.printed
+    for message in ("Decides how to go on by what the road looks like.", "reroute", "brake", "The road: A bridge."):
+        assert message in shown.stdout
+    spans = here("show", tmp_path / "run", "drive", "--json").result["spans"]
     assert [span["data"]["node"] for span in spans][:4] == ["users", "signs", "users:1", "users:2"]
     out = tmp_path / "report.html"
-    done = CliRunner().invoke(planbook, ["report", str(tmp_path / "run"), "--out", str(out)], standalone_mode=False)
-    assert done.exception is None, done.output
+    assert here("report", tmp_path / "run", "--out", out).returncode == 0
     assert "reroute" in out.read_text()
 
 
 def test_a_run_that_failed_or_has_not_ended_can_be_shown(tmp_path: Path, script: str) -> None:
     (tmp_path / "risk").write_text("N/A")
     assert run(script, tmp_path / "run").return_value == 1
-    shown = CliRunner().invoke(planbook, ["show", str(tmp_path / "run"), "0"], standalone_mode=False)
-    assert "has begun and not ended" in shown.output
-    assert "users" in shown.output
+    shown = here("show", tmp_path / "run", 0)
+    assert "has begun and not ended" in shown.printed
+    assert "users" in shown.printed
 
 
 def test_a_run_of_episodes_is_no_run_of_a_graph(tmp_path: Path, script: str) -> None:
-    CliRunner().invoke(planbook, ["run", "--env", "toy", "--seeds", "0", "--out", str(tmp_path / "run")])
-    assert "holds episodes, and no passes of a prompt graph" in str(run(script, tmp_path / "run").exception)
+    here("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run")
+    assert "holds another run (other " in str(run(script, tmp_path / "run").exception)

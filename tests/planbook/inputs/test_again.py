@@ -25,9 +25,10 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_only_what_was_broken_is_played_again(broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run("run", "--resume", broken, "--again", "broken") == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     assert (
-        "Played again: look/1, which was broken (EnvironmentBroken: the shelf fell down); now direct success." in told
+        "Played again: look/1, which was broken (EnvironmentBroken: the shelf fell down); now direct success."
+        in printed
     )
     with closing(Run.open(broken)) as opened:
         assert [row.scope for row in opened.store.events("task", "outcome")] == [
@@ -50,7 +51,7 @@ def test_every_reader_sees_the_last_ending(broken: Path) -> None:
         assert read_trajectory(path, opened.store.events(path)).ending.outcome is Outcome.DIRECT_SUCCESS
 
 
-def test_what_stays_broken_may_be_played_a_third_time(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_stays_broken_may_be_played_a_third_time(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
     assert run("run", "--resume", broken, "--again", "broken") == 1
     monkeypatch.delenv("SHIFTING_BROKEN")
@@ -59,7 +60,7 @@ def test_what_stays_broken_may_be_played_a_third_time(broken: Path, monkeypatch:
         assert last_path(opened, opened.entries()[1]) == "task/1/restart/2"
 
 
-def test_one_that_was_stopped_is_gone_on_with(broken: Path) -> None:
+def test_an_interrupted_second_play_is_resumed(broken: Path) -> None:
     """The endings are set aside for good: a plain resume plays what is left."""
     with closing(Run.open(broken, to_play=True)) as opened:
         opened.begin_invocation(note={"again": ["task/1"]})

@@ -16,8 +16,7 @@ from planbook.envs.toy import Toy
 from planbook.errors import BadRun
 from planbook.inputs import inputs, prompt_digests
 from planbook.manuals import SHIPPED
-from planbook.planner import METHODS
-from planbook.planner.models import Sampling
+from planbook.planner import METHODS, Sampling
 from planbook.planner.models.recordings import read_recording
 from planbook.runs import InputChange, MadeOf, Run, changed_versions, changes
 from planbook.runs import installed as versions_module
@@ -95,7 +94,7 @@ def test_a_changed_library_is_noticed_and_may_be_allowed(tmp_path: Path, capsys:
     ]
 
 
-def test_before_anything_was_played_a_change_is_only_told(tmp_path: Path, capsys: CAPTURED) -> None:
+def test_before_anything_was_played_a_change_is_only_reported(tmp_path: Path, capsys: CAPTURED) -> None:
     write_shelf(tmp_path)
     chosen = Config(planner="naive", env=str(tmp_path / "shelf.py"), actions=3)
     tasks = chosen.environment.select(Selection())
@@ -121,11 +120,11 @@ def test_a_changed_environment_of_ones_own_is_noticed(tmp_path: Path, monkeypatc
     assert to_look_at.returncode == 0, to_look_at.stderr
 
 
-def test_a_changed_version_is_told_and_no_more(tmp_path: Path, capsys: CAPTURED) -> None:
+def test_a_changed_version_is_reported_and_refuses_nothing(tmp_path: Path, capsys: CAPTURED) -> None:
     assert run("replay", "--env", "toy", "--out", tmp_path / "run") == 0
-    said = written(tmp_path / "run")
-    said["versions"]["pydantic"] = "1.0"
-    (tmp_path / "run" / "run.json").write_text(json.dumps(said))
+    recorded = written(tmp_path / "run")
+    recorded["versions"]["pydantic"] = "1.0"
+    (tmp_path / "run" / "run.json").write_text(json.dumps(recorded))
     assert run("run", "--resume", tmp_path / "run") == 0
     assert "This run began with other versions: pydantic 1.0, now 2." in capsys.readouterr().err
     assert run("rerun", tmp_path / "run", "--out", tmp_path / "again") == 0
@@ -136,34 +135,27 @@ GRAPH = "nodes:\n  act: {prompt: 'Write the next line.', expect: code}\ncode: ac
 MODEL = "def act(messages, sampling):\n    return \"```python\\nagent.open('box_1')\\n```\"\n"
 
 
-def test_a_graph_of_ones_own_is_in_the_run_whole(tmp_path: Path, capsys: CAPTURED) -> None:
+def test_a_graph_of_ones_own_is_in_the_run_whole_and_a_changed_one_is_another_run(
+    tmp_path: Path, capsys: CAPTURED
+) -> None:
     graph, script = tmp_path / "mine.yaml", tmp_path / "model.py"
     graph.write_text(GRAPH)
     script.write_text(MODEL)
-    options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2")
-    task = ("--env", "toy", "--task", "fetch/0", "--planner", "agentkit", "--model", f"scripted:{script}:act")
+    options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2", "--model", f"scripted:{script}:act")
     folder = tmp_path / "run"
-    assert run("run", *task, *options, "--out", folder) == 0
-    said = written(folder)
-    assert said["config"]["planner_options"]["text"] == GRAPH
-    assert {"graph mine", "node.j2"} <= said["made_of"]["prompts"].keys()
+    command = ("run", "--env", "toy", "--task", "fetch/0", "--planner", "agentkit", *options, "--out", folder)
+    assert run(*command) == 0
+    recorded = written(folder)
+    assert recorded["config"]["planner_options"]["text"] == GRAPH
+    assert {"graph mine", "node.j2"} <= recorded["made_of"]["prompts"].keys()
+    graph.write_text(GRAPH.replace("next line", "next two lines"))
+    with pytest.raises(BadRun, match=r"holds another run \(other planner_options\.text\)"):
+        run(*command)
     graph.unlink()
     assert run("run", "--resume", folder) == 0
     capsys.readouterr()
     assert run("rerun", folder, "--out", tmp_path / "again") == 0
     assert "1 the same" in capsys.readouterr().out
-
-
-def test_a_graph_that_was_changed_is_another_run(tmp_path: Path) -> None:
-    graph, script = tmp_path / "mine.yaml", tmp_path / "model.py"
-    graph.write_text(GRAPH)
-    script.write_text(MODEL)
-    options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2", "--model", f"scripted:{script}:act")
-    command = ("run", "--env", "toy", "--task", "fetch/0", "--planner", "agentkit", *options)
-    assert run(*command, "--out", tmp_path / "run") == 0
-    graph.write_text(GRAPH.replace("next line", "next two lines"))
-    with pytest.raises(BadRun, match=r"holds another run \(other planner_options\.text\)"):
-        run(*command, "--out", tmp_path / "run")
 
 
 def test_a_changed_template_is_noticed(tmp_path: Path) -> None:
@@ -174,9 +166,9 @@ def test_a_changed_template_is_noticed(tmp_path: Path) -> None:
     assert list(map(str, changes(then, now))) == ["prompt executor/task.j2: changed"]
     folder = tmp_path / "run"
     assert run("run", "--env", "toy", "--out", folder, *FEW) == 4
-    said = written(folder)
-    said["made_of"]["prompts"] = {"executor/task.j2": "0" * 16}
-    (folder / "run.json").write_text(json.dumps(said))
+    recorded = written(folder)
+    recorded["made_of"]["prompts"] = {"executor/task.j2": "0" * 16}
+    (folder / "run.json").write_text(json.dumps(recorded))
     with pytest.raises(BadRun, match=r"prompt executor/task\.j2: gone"):
         run("run", "--resume", folder, *MORE)
 
@@ -198,11 +190,11 @@ def test_demonstrations_starts_recordings_prices_and_seeds_are_there() -> None:
     }
 
 
-def test_a_run_of_an_older_planbook_says_less_and_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_run_of_an_older_planbook_says_less_and_is_resumed(tmp_path: Path) -> None:
     assert run("replay", "--env", "toy", "--out", tmp_path / "run") == 0
-    said = written(tmp_path / "run")
-    del said["made_of"], said["rerun_of"], said["versions"][versions_module.CODE]
-    (tmp_path / "run" / "run.json").write_text(json.dumps(said))
+    recorded = written(tmp_path / "run")
+    del recorded["made_of"], recorded["rerun_of"], recorded["versions"][versions_module.CODE]
+    (tmp_path / "run" / "run.json").write_text(json.dumps(recorded))
     assert run("run", "--resume", tmp_path / "run") == 0
     assert changes(None, MadeOf(data={"games": "0"})) == []
 

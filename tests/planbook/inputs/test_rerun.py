@@ -1,21 +1,19 @@
 """Repeating a run: the same comes out the same, and what does not is told with the place."""
 
 import json
-import shlex
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from planbook.config import RECORDINGS
 from planbook.errors import BadArgument, BadRun
 from planbook.planner.errors import NotRecorded
 from planbook.runs import Run
 from tests.command import ROOT, planbook
+from tests.flows import command_of, saying
 from tests.planbook.inputs.commands import play_shifting, run
 
-ANSWER = "def answer(messages, sampling):\n    return {reply!r}\n"
 REPLY = "### Understanding\nBoxes.\n### Plan\n1. Look.\n### Code\n```python\nagent.open('box_1')\n```"
 CAPTURED = pytest.CaptureFixture[str]
 
@@ -46,9 +44,7 @@ def test_a_run_without_models_comes_out_the_same(tmp_path: Path, capsys: CAPTURE
 
 def test_a_run_on_recorded_answers_comes_out_the_same_twice_over(tmp_path: Path, capsys: CAPTURED) -> None:
     """Once on the recording, and once on the run's own record of it."""
-    header = json.loads((RECORDINGS / "adapt-textcraft.jsonl").read_text().splitlines()[0])
-    command = shlex.split(header["command"])
-    assert run(*command, "--model", "recorded:adapt-textcraft", "--out", tmp_path / "first") == 0
+    assert run(*command_of("adapt-textcraft"), "--model", "recorded:adapt-textcraft", "--out", tmp_path / "first") == 0
     assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
     capsys.readouterr()
     assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "third", "--json") == 0
@@ -59,21 +55,23 @@ def test_a_run_on_recorded_answers_comes_out_the_same_twice_over(tmp_path: Path,
     assert models == {"default": f"recorded:{tmp_path / 'first'}"}
 
 
-def test_another_outcome_is_told_with_the_place_and_is_an_error(
+def test_another_outcome_is_reported_with_the_place_and_is_an_error(
     tmp_path: Path, capsys: CAPTURED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, first = play_shifting(tmp_path)
     monkeypatch.setenv("SHIFTING", "nothing")
     capsys.readouterr()
     assert run("rerun", first, "--out", tmp_path / "second") == 1
-    told = capsys.readouterr().out
-    assert "look/0: another outcome: direct success, now failure (unfinished); they diverge at act 1 of round/0" in told
-    assert "then: line 1: agent.look() -> You see a mug." in told
-    assert "now:  line 1: agent.look() -> You see nothing." in told
-    assert "Solved 3 then and 0 now: 0 gained, 3 lost (exact test over tasks: p = 0.25)." in told
+    printed = capsys.readouterr().out
+    assert (
+        "look/0: another outcome: direct success, now failure (unfinished); they diverge at act 1 of round/0" in printed
+    )
+    assert "then: line 1: agent.look() -> You see a mug." in printed
+    assert "now:  line 1: agent.look() -> You see nothing." in printed
+    assert "Solved 3 then and 0 now: 0 gained, 3 lost (exact test over tasks: p = 0.25)." in printed
 
 
-def test_another_way_to_the_same_outcome_is_told_apart(
+def test_another_way_to_the_same_outcome_is_distinguished(
     tmp_path: Path, capsys: CAPTURED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, first = play_shifting(tmp_path)
@@ -86,24 +84,21 @@ def test_another_way_to_the_same_outcome_is_told_apart(
 
 
 def test_a_model_that_is_free_to_differ_is_no_error(tmp_path: Path, capsys: CAPTURED) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(ANSWER.format(reply=REPLY))
-    model = f"scripted:{script}:answer"
+    model = saying(tmp_path, REPLY)
     task = ("--env", "toy", "--task", "fetch/0", "--planner", "react", "--planner-option", "iterations=1")
     assert run("run", *task, "--model", model, "--out", tmp_path / "first") == 0
-    script.write_text(ANSWER.format(reply=REPLY.replace("box_1", "box_2")))
+    saying(tmp_path, REPLY.replace("box_1", "box_2"))
     capsys.readouterr()
     assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
-    told = capsys.readouterr().out
-    assert f"model {model}: changed" in told
-    assert "they diverge at the reply to question 1 to the executor (executor/task.j2)" in told
+    printed = capsys.readouterr().out
+    assert f"model {model}: changed" in printed
+    assert "they diverge at the reply to question 1 to the executor (executor/task.j2)" in printed
     assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "third") == 0
     assert "1 the same" in capsys.readouterr().out
 
 
 def test_a_run_that_goes_another_way_finds_no_recorded_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "script.py").write_text(ANSWER.format(reply=REPLY))
-    model = f"scripted:{tmp_path / 'script.py'}:answer"
+    model = saying(tmp_path, REPLY)
     options = ("--planner", "react", "--planner-option", "iterations=1", "--env", "toy")
     assert run("run", *options, "--task", "fetch/0", "--model", model, "--out", tmp_path / "first") == 0
     other = ("run", *options, "--task", "fetch/1", "--out", tmp_path / "other")
@@ -111,7 +106,7 @@ def test_a_run_that_goes_another_way_finds_no_recorded_answer(tmp_path: Path, mo
         run(*other, "--model", f"recorded:{tmp_path / 'first'}")
 
 
-def test_a_task_that_is_gone_is_told_before_anything_is_played(tmp_path: Path) -> None:
+def test_a_task_that_is_gone_is_reported_before_anything_is_played(tmp_path: Path) -> None:
     _, first = play_shifting(tmp_path)
     environment = tmp_path / "shifting.py"
     environment.write_text(environment.read_text().replace("range(3)", "range(1, 3)"))
@@ -121,7 +116,7 @@ def test_a_task_that_is_gone_is_told_before_anything_is_played(tmp_path: Path) -
     assert not (tmp_path / "second").exists()
 
 
-def test_a_library_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_library_that_is_gone_is_reported(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     task = ("--env", "toy", "--task", "fetch/0", "--planner", "random", "--library", tmp_path / "mine")
     assert run("run", *task, "--out", tmp_path / "first") == 0
@@ -130,12 +125,12 @@ def test_a_library_that_is_gone_is_told(tmp_path: Path) -> None:
         run("rerun", tmp_path / "first", "--out", tmp_path / "second")
 
 
-def test_an_option_that_the_environment_no_longer_has_is_told(tmp_path: Path) -> None:
+def test_an_option_that_the_environment_no_longer_has_is_reported(tmp_path: Path) -> None:
     _, first = play_shifting(tmp_path)
     file = first / "run.json"
-    said = json.loads(file.read_text())
-    said["config"]["env_options"] = {"colour": "red"}
-    file.write_text(json.dumps(said))
+    recorded = json.loads(file.read_text())
+    recorded["config"]["env_options"] = {"colour": "red"}
+    file.write_text(json.dumps(recorded))
     with pytest.raises(BadRun, match=r"shifting no longer takes these options \(colour: Extra inputs"):
         run("rerun", first, "--out", tmp_path / "second")
 
@@ -150,9 +145,9 @@ def test_the_budget_of_the_first_holds(tmp_path: Path) -> None:
     task = ("--env", "toy", "--split", "all:2")
     assert run("replay", *task, "--out", tmp_path / "first") == 0
     file = tmp_path / "first" / "run.json"
-    said = json.loads(file.read_text())
-    said["budget"]["actions"] = 1
-    file.write_text(json.dumps(said))
+    recorded = json.loads(file.read_text())
+    recorded["budget"]["actions"] = 1
+    file.write_text(json.dumps(recorded))
     assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 4
 
 
@@ -199,13 +194,13 @@ def test_a_building_run_learns_the_same_again(tmp_path: Path, capsys: CAPTURED) 
     assert "What was learned from them is different." in capsys.readouterr().out
 
 
-def test_a_run_that_is_still_played_is_told_so_by_rerun_and_report(tmp_path: Path, capsys: CAPTURED) -> None:
+def test_rerun_and_report_say_that_a_run_is_still_played(tmp_path: Path, capsys: CAPTURED) -> None:
     assert run("replay", "--env", "toy", "--types", "fetch", "--out", tmp_path / "first") == 0
     assert run("report", tmp_path / "first") == 0
     assert "still being played" not in capsys.readouterr().err
     with closing(Run.open(tmp_path / "first", to_play=True)):
         assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
         assert run("report", tmp_path / "first") == 0
-    said = capsys.readouterr()
-    assert "first is still being played; episodes that do not end in the meantime are not compared." in said.out
-    assert "first is still being played; the report shows its present state." in said.err
+    printed = capsys.readouterr()
+    assert "first is still being played; episodes that do not end in the meantime are not compared." in printed.out
+    assert "first is still being played; the report shows its present state." in printed.err

@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page(folder: Path) -> Page:
-    report_runs([folder], None, None, as_json=True)
+    report_runs([folder], None, None)
     return Page(folder / "report.html")
 
 
@@ -100,10 +100,12 @@ def test_every_cell_is_there_with_code_steps_and_feedback(page: Page, run: Run) 
 def test_every_prompt_and_reply_can_be_read_and_what_stood_before_is_not_repeated(page: Page, run: Run) -> None:
     asks = bodies(run, "ask")
     assert len(page.all("details", class_="asked")) == len(asks)
-    shown = set(page.all("pre"))
+    shown = {text.removeprefix("\n") for text in page.all("pre")}
     for ask in asks:
         assert harmless(ask["reply"]["text"]) in {text.removeprefix("\n") for text in shown}
-        assert {harmless(said["content"]) for said in ask["messages"]} <= {text.removeprefix("\n") for text in shown}
+        assert {harmless(message["content"]) for message in ask["messages"]} <= {
+            text.removeprefix("\n") for text in shown
+        }
     before = page.all("p", class_="before")
     repeated = sum(len(ask["messages"]) - 1 for ask in asks if ask["template"] == "automanual/feedback.j2")
     assert len(before) >= repeated > 0
@@ -147,19 +149,19 @@ def test_the_cost_is_what_the_events_say(page: Page, run: Run) -> None:
     assert f">{sum(usage['completion'] for usage in usages):,}<" in page.source
 
 
-def test_what_was_asked_is_told(page: Page, run: Run) -> None:
-    told = dict(zip(page.all("dt"), page.all("dd"), strict=True))
-    assert (told["planner"], told["env"], told["actions"]) == ("automanual", "toy", "9")
-    assert told["selection.seeds"] == "0, 1, 2"
-    assert told["limits.wall_seconds"] == "10.0"
-    assert told["versions.RestrictedPython"] == run.versions["RestrictedPython"]
+def test_what_was_asked_is_reported(page: Page, run: Run) -> None:
+    settings = dict(zip(page.all("dt"), page.all("dd"), strict=True))
+    assert (settings["planner"], settings["env"], settings["actions"]) == ("automanual", "toy", "9")
+    assert settings["selection.seeds"] == "0, 1, 2"
+    assert settings["limits.wall_seconds"] == "10.0"
+    assert settings["versions.RestrictedPython"] == run.versions["RestrictedPython"]
     assert "Unfinished: 2 of 6 episodes" in page.all("section", class_="first")[0]
 
 
 def test_a_run_that_another_process_plays_can_be_reported(tmp_path: Path) -> None:
     playing = many_endings(tmp_path / "run", [SOLVED, FAILED])
     try:
-        code, reported = report_runs([tmp_path / "run"], None, None, as_json=True)
+        code, reported = report_runs([tmp_path / "run"], None, None)
         assert (code, reported.runs[0].solved, reported.runs[0].tasks) == (0, 1, 2)
         playing.store.put("task/1/more/0", "versions", 0, {"still": "written to"})
     finally:
@@ -173,7 +175,7 @@ def test_of_an_episode_that_was_started_over_the_last_ending_counts(tmp_path: Pa
         run.store.put("task/0/restart/1", "outcome", 0, Ending(outcome=SOLVED, actions=4).model_dump(mode="json"))
         run.store.put("task/1", "outcome", 0, diverged.model_dump(mode="json"))
         run.store.put("task/0/check/0", "outcome", 0, Ending(outcome=FAILED, cause="raised").model_dump(mode="json"))
-        _, reported = report_runs([tmp_path / "run"], None, None, as_json=True)
+        _, reported = report_runs([tmp_path / "run"], None, None)
     assert (reported.runs[0].solved, reported.runs[0].failures) == (1, {"not_run": 1})
     page = Page(tmp_path / "run" / "report.html")
     assert page.values("data-outcome") == ["direct_success", "not_run"]
@@ -183,7 +185,7 @@ def test_of_an_episode_that_was_started_over_the_last_ending_counts(tmp_path: Pa
 
 def test_a_run_in_which_nothing_has_happened_yet_can_be_reported(tmp_path: Path) -> None:
     with closing(many_endings(tmp_path / "run", [Outcome.NOT_RUN] * 2)):
-        _, reported = report_runs([tmp_path / "run"], None, None, as_json=True)
+        _, reported = report_runs([tmp_path / "run"], None, None)
     assert (reported.runs[0].tasks, reported.runs[0].seconds) == (2, 0.0)
     page = Page(tmp_path / "run" / "report.html")
     assert page.values("data-outcome") == ["not_run"] * 2
@@ -192,7 +194,7 @@ def test_a_run_in_which_nothing_has_happened_yet_can_be_reported(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("which", "shown", "told"),
+    ("which", "shown", "note"),
     [
         (None, 260, ""),
         ("all", 260, ""),
@@ -201,14 +203,14 @@ def test_a_run_in_which_nothing_has_happened_yet_can_be_reported(tmp_path: Path)
     ],
 )
 def test_all_episodes_can_be_opened_unless_fewer_are_asked_for(
-    tmp_path: Path, which: str | None, shown: int, told: str
+    tmp_path: Path, which: str | None, shown: int, note: str
 ) -> None:
     folder = written(tmp_path / "run", lambda path: many_endings(path, [SOLVED] * 240 + [FAILED] * 20))
-    report_runs([folder], None, which, as_json=True)
+    report_runs([folder], None, which)
     page = Page(folder / "report.html")
     assert len(page.values("data-outcome")) == 260
     assert len(page.all("details", class_="episode")) == shown
-    assert (page.all("p", class_="note")[0] == told) is bool(told)
+    assert (page.all("p", class_="note")[0] == note) is bool(note)
 
 
 def test_a_page_that_would_be_too_large_says_what_it_lacks_and_how_to_get_it(
@@ -217,31 +219,31 @@ def test_a_page_that_would_be_too_large_says_what_it_lacks_and_how_to_get_it(
     folder = written(tmp_path / "run", lambda path: many_endings(path, [SOLVED] * 40 + [FAILED] * 20))
     monkeypatch.setattr(episodes, "PAGE_BYTES", 3_000)
     monkeypatch.setattr("planbook.report.episodes.CHUNK", 1_000)
-    report_runs([folder], None, None, as_json=True)
+    report_runs([folder], None, None)
     page = Page(folder / "report.html")
     opened = [has["data-outcome"] for tag, has, _ in page.elements if tag == "details" and "data-outcome" in has]
     assert opened.count("failure") == 20
     assert 20 < len(opened) < 60
-    (told,) = [each for each in page.all("p", class_="note") if "can be opened here" in each]
-    assert told.startswith(f"Of 60 episodes, {len(opened)} can be opened here: with all of them")
-    assert "--episodes all" in told
-    report_runs([folder], None, "all", as_json=True)
+    (note,) = [each for each in page.all("p", class_="note") if "can be opened here" in each]
+    assert note.startswith(f"Of 60 episodes, {len(opened)} can be opened here: with all of them")
+    assert "--episodes all" in note
+    report_runs([folder], None, "all")
     assert len(Page(folder / "report.html").all("details", class_="episode")) == 60
 
 
 def test_a_choice_of_episodes_that_cannot_be_read_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda path: many_endings(path, [SOLVED]))
     with pytest.raises(BadArgument, match="all, failed, or a number"):
-        report_runs([folder], None, "some", as_json=True)
+        report_runs([folder], None, "some")
     with pytest.raises(BadArgument, match="cannot be written"):
-        report_runs([folder], tmp_path / "nowhere" / "page.html", None, as_json=True)
+        report_runs([folder], tmp_path / "nowhere" / "page.html", None)
     assert not list(folder.glob("*.html*"))
 
 
 def test_several_runs_stand_side_by_side(tmp_path: Path, folder: Path) -> None:
     one = written(tmp_path / "one" / "run", lambda path: many_endings(path, [SOLVED, FAILED, SOLVED]))
     other = written(tmp_path / "other" / "run", lambda path: many_endings(path, [SOLVED] * 3))
-    _, reported = report_runs([one, other, folder], tmp_path / "page.html", None, as_json=True)
+    _, reported = report_runs([one, other, folder], tmp_path / "page.html", None)
     assert [summary.solved for summary in reported.runs][:2] == [2, 3]
     page = Page(tmp_path / "page.html")
     table = page.all("table")[0]
@@ -256,9 +258,9 @@ def test_several_runs_stand_side_by_side(tmp_path: Path, folder: Path) -> None:
 
 def test_the_command_says_where_the_page_is(tmp_path: Path, folder: Path) -> None:
     one = written(tmp_path / "run", lambda path: many_endings(path, [SOLVED, FAILED]))
-    told = result(planbook("report", one, "--json"))
-    assert told["report"] == str(one / "report.html")
-    assert Summary.model_validate(told["runs"][0]).solved == 1
+    found = result(planbook("report", one, "--json"))
+    assert found["report"] == str(one / "report.html")
+    assert Summary.model_validate(found["runs"][0]).solved == 1
     both = planbook("report", one, folder, "--episodes", "1", cwd=tmp_path)
     assert both.returncode == 0, both.stderr
     assert both.stdout.startswith("report.html (")

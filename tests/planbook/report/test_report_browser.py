@@ -27,7 +27,7 @@ SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_browser()
     folder = written(tmp_path_factory.mktemp("browser") / "asked", asking_run)
-    report_runs([folder], None, None, as_json=True)
+    report_runs([folder], None, None)
     return (folder / "report.html").resolve()
 
 
@@ -65,11 +65,11 @@ def reader(file: Path) -> Iterator[Reader]:
     found.driver.get_log("browser")  # type: ignore[no-untyped-call]
     yield found
     log = found.driver.get_log("browser")  # type: ignore[no-untyped-call]
-    told = [line for line in log if "chrome://" not in line["message"]]  # its own first page, left while it loaded
+    messages = [line for line in log if "chrome://" not in line["message"]]  # its own first page, left while it loaded
     for command in ("Emulation.clearDeviceMetricsOverride", "Emulation.setEmulatedMedia"):
         found.driver.execute_cdp_cmd(command, {})
     found.ask("localStorage.clear()")
-    assert told == [], told
+    assert messages == [], messages
 
 
 def test_at_first_there_are_lines_only_and_an_episode_is_unpacked_when_it_is_opened(reader: Reader) -> None:

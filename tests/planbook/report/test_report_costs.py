@@ -101,13 +101,13 @@ def test_a_price_that_nobody_knows_stays_unknown(folder: Path, tmp_path: Path) -
 
 def test_the_page_has_the_money_by_the_table_that_was_named(folder: Path, prices: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    told = planbook("report", folder, "--out", page, "--prices", prices, "--json")
-    assert told.returncode == 0, told.stderr
-    assert json.loads(told.stdout)["runs"][0]["money"] == pytest.approx(sum(by_hand(1).values()))
+    reported = planbook("report", folder, "--out", page, "--prices", prices, "--json")
+    assert reported.returncode == 0, reported.stderr
+    assert json.loads(reported.stdout)["runs"][0]["money"] == pytest.approx(sum(by_hand(1).values()))
     (section,) = Page(page).all("section", class_="cost")
     assert dollars(sum(by_hand(1).values())) in section
     assert "Outside the episodes, in learning and formulating: 1 call, 4,300 tokens" in section
-    report_runs([folder], page, None, as_json=True)
+    report_runs([folder], page, None)
     (section,) = Page(page).all("section", class_="cost")
     assert "name a table with --prices" in section
     assert planbook("report", folder, "--prices", tmp_path / "none.json").returncode == 2

@@ -23,7 +23,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = "build --env toy --model scripted:tests/toy_script.py:answer --tasks-per-type 2 --solved-after 1 --out"
     assert planbook(*command.split(), folder).returncode == 0
     assert planbook("formulate", folder).returncode == 0
-    report_runs([folder], None, None, as_json=True)
+    report_runs([folder], None, None)
     return folder
 
 
@@ -55,14 +55,14 @@ def test_the_building_curves_count_what_was_known(built: Path) -> None:
     assert f"{len(own[-1]['rules'])} rules" in known
 
 
-def test_every_task_is_told_by_its_outcome_and_what_broke_is_listed(tmp_path: Path) -> None:
+def test_every_task_is_reported_by_its_outcome_and_what_broke_is_listed(tmp_path: Path) -> None:
     outcomes = [Outcome.DIRECT_SUCCESS, Outcome.FAILURE, Outcome.NOT_RUN, Outcome.NOT_RUN]
     with closing(many_endings(tmp_path / "run", outcomes)) as run:
         broken = Ending(outcome=Outcome.BROKEN, cause="broken", message=f"the browser died {HOSTILE}")
         run.store.put("task/2", "outcome", 0, broken.model_dump(mode="json"))
         left_out = Ending(outcome=Outcome.NOT_RUN, cause="type_solved")
         run.store.put("task/3", "outcome", 0, left_out.model_dump(mode="json"))
-    report_runs([tmp_path / "run"], None, None, as_json=True)
+    report_runs([tmp_path / "run"], None, None)
     page = Page(tmp_path / "run" / "report.html")
     (section,) = page.all("section", class_="trust")
     assert "not run count as not solved: 1 of 3; of the 2 that were played 1 were solved" in section

@@ -57,7 +57,7 @@ TREES: dict[str, tuple[list[Any], list[Any]]] = {
 def test_spans_with_parents_are_a_tree(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     need_browser()
     folder = written(tmp_path_factory.mktemp("tree") / "run", lambda path: asking_run(path, seeds=1))
-    report_runs([folder], None, None, as_json=True)
+    report_runs([folder], None, None)
     driver = chromium.shared().driver
     driver.get((folder / "report.html").resolve().as_uri())
     spans, shape = TREES[name]
@@ -77,7 +77,7 @@ def passed(tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 
 def shown(folder: Path) -> Page:
-    report_runs([folder], None, None, as_json=True)
+    report_runs([folder], None, None)
     return Page(folder / "report.html")
 
 
@@ -126,8 +126,7 @@ def test_nothing_that_was_said_runs_or_hides(name: str, request: pytest.FixtureR
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [("search", "plans revised 1.00 times"), ("search", "remedies tried 3, kept 0"), ("graph", "3")],
+    ("name", "words"), [("search", "plans revised 1.00 times"), ("search", "remedies tried 3, kept 0"), ("graph", "3")]
 )
 def test_the_figures_of_a_method_stand_above_the_episodes(name: str, words: str, searched: Page, passed: Page) -> None:
     page = searched if name == "search" else passed
@@ -158,7 +157,7 @@ def test_sub_tasks_stand_in_each_other_and_false_claims_are_named(tmp_path: Path
     (trusted,) = shown(boastful).all("section", class_="trust")
     assert "Claims that are false: fetch_two/0, fetch/1" in trusted
     for runs, drawn in (([shallow, deep, boastful], True), ([deep, boastful], False)):
-        report_runs(runs, tmp_path / "page.html", None, as_json=True)
+        report_runs(runs, tmp_path / "page.html", None)
         captions = Page(tmp_path / "page.html").all("figcaption")
         assert any(each.startswith("Success by d_max") for each in captions) is drawn
 
@@ -169,8 +168,8 @@ def test_spans_of_planbook_0_1_are_drawn_too(tmp_path: Path) -> None:
     tried: Any = {"goal": near, "chosen": near, "done": True, "candidates": [far, near], "predicted": [11.0, 10.0]}
     failed: Any = {"goal": "agent.mine('log')", "done": False, "reason": "no tree </pre><b>"}
     with closing(Run.create(tmp_path / "run", Config(planner="deps", env="toy", actions=9), [task])) as run:
-        told = {"task": task.model_dump(), "observation": {"text": "A wood."}}
-        run.store.put("task/0/round/0", "task", 0, told)
+        begun = {"task": task.model_dump(), "observation": {"text": "A wood."}}
+        run.store.put("task/0/round/0", "task", 0, begun)
         for number, body in enumerate((tried, failed)):
             run.store.put("task/0/round/0/plan/0", "goal", number, body)
         run.store.put("task/0", "outcome", 0, Ending(outcome=Outcome.DIRECT_SUCCESS).model_dump(mode="json"))

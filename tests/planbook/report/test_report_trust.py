@@ -21,17 +21,17 @@ SEEDS = (0, 1)
 
 
 def section_of(folder: Path) -> tuple[Page, str]:
-    report_runs([folder], None, None, as_json=True)
+    report_runs([folder], None, None)
     page = Page(folder / "report.html")
     (section,) = page.all("section", class_="trust")
     return page, section
 
 
-def claiming(folder: Path, says: str) -> Path:
+def claiming(folder: Path, executor: str) -> Path:
     """A run of ReAct in which every executor says the same."""
-    models = {"default": f"scripted:{ROOT}/tests/claiming.py:{says}"}
+    models = {"default": f"scripted:{ROOT}/tests/claiming.py:{executor}"}
     config = Config(planner="react", env="toy", selection=Selection(seeds=SEEDS), actions=9, models=models)
-    play(config, folder, Hosting(), as_json=True)
+    play(config, folder, Hosting())
     return folder
 
 
@@ -43,22 +43,22 @@ def test_claims_are_counted_and_the_false_ones_lead_to_their_episodes(tmp_path: 
     assert {f"#run-0-{number}" for number in range(len(tasks))} <= set(page.values("href"))
 
 
-def test_what_a_run_is_made_of_is_told_part_by_part(tmp_path: Path) -> None:
+def test_what_a_run_is_made_of_is_reported_part_by_part(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda path: many_endings(path, [Outcome.DIRECT_SUCCESS]))
     file = json.loads((folder / CONFIG_FILE).read_text())
     file |= {"made_of": {"data": {"games": "abc"}, "prompts": {"a.j2": "d", "b.j2": "e"}}, "rerun_of": "another"}
     file["versions"] |= {"trac": "not installed"}
     (folder / CONFIG_FILE).write_text(json.dumps(file))
     page, section = section_of(folder)
-    told = dict(zip(page.all("dt"), page.all("dd"), strict=True))
-    assert (told["made_of.data.games"], told["made_of.prompts.b.j2"]) == ("abc", "e")
-    assert (told["versions.python"], told["rerun_of"]) == (file["versions"]["python"], "another")
-    assert told["versions.trac"] == "not installed"
+    settings = dict(zip(page.all("dt"), page.all("dd"), strict=True))
+    assert (settings["made_of.data.games"], settings["made_of.prompts.b.j2"]) == ("abc", "e")
+    assert (settings["versions.python"], settings["rerun_of"]) == (file["versions"]["python"], "another")
+    assert settings["versions.trac"] == "not installed"
     assert "Resumed" not in section
     assert '{"' not in section
 
 
-def test_what_was_another_when_a_run_was_gone_on_with_is_told_with_the_moment(tmp_path: Path) -> None:
+def test_what_had_changed_when_a_run_was_resumed_is_reported_with_the_moment(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda path: many_endings(path, [Outcome.DIRECT_SUCCESS]))
     with closing(Run.open(folder, to_play=True)) as run:
         run.begin_invocation()
@@ -74,6 +74,6 @@ def test_an_imported_run_says_which_files_and_runs_it_comes_from(tmp_path: Path)
     import_files([tmp_path / "theirs.jsonl"], tmp_path / "imported")
     page, section = section_of(tmp_path / "imported")
     assert "these episodes were not played here" in section
-    told = dict(zip(page.all("dt"), page.all("dd"), strict=True))
-    assert told["files.theirs.jsonl"].startswith("4 episodes, SHA-256 ")
-    assert told["played by.run 1.config.planner"] == "react"
+    facts = dict(zip(page.all("dt"), page.all("dd"), strict=True))
+    assert facts["files.theirs.jsonl"].startswith("4 episodes, SHA-256 ")
+    assert facts["played by.run 1.config.planner"] == "react"

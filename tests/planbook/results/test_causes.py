@@ -7,7 +7,7 @@ from planbook.replay import describe
 from planbook.results.summary import summarise
 from planbook.results.telling import failure_lines
 from planbook.runs import Entry
-from tests.planbook.results.rows import rows
+from tests.rows import results
 
 DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)
 ANSWERED = Judgement(unjudged="answer: 42")
@@ -21,11 +21,11 @@ def said(ending: Ending) -> str:
     return describe("outcome", ending.model_dump(mode="json"))
 
 
-def test_an_episode_that_nobody_can_judge_is_told_with_its_answer_and_not_counted() -> None:
+def test_an_episode_that_nobody_can_judge_is_reported_with_its_answer_and_not_counted() -> None:
     ending = ending_of(ANSWERED, DONE, 3, used_up=False)
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, NOT_JUDGED)
     assert said(ending) == "not judged here; answer: 42 (after 3 actions)"
-    summary = summarise(rows([entry(0)], {0: ending}), 1.0, "run")
+    summary = summarise(results([entry(0)], {0: ending}), 1.0, "run")
     assert (summary.solved, summary.failures) == (0, {NOT_JUDGED: 1})
     assert list(failure_lines(summary)) == [
         "Not solved, by cause: not judged here 1.",
@@ -43,6 +43,6 @@ def test_an_episode_that_ended_unsolved_says_so_with_its_score() -> None:
     ending = ending_of(Judgement(Verdict(False, 0.75)), DONE, 3, used_up=False)
     assert ending.cause == "done"
     assert said(ending) == "failure (the episode ended unsolved) after 3 actions, score 0.75"
-    (line,) = failure_lines(summarise(rows([entry(0)], {0: ending}), 1.0, "run"))
+    (line,) = failure_lines(summarise(results([entry(0)], {0: ending}), 1.0, "run"))
     assert line == "Not solved, by cause: the episode ended unsolved 1."
     assert "score" not in said(ending_of(Judgement(), DONE, 3, used_up=False))

@@ -37,7 +37,7 @@ def played(folder: Path, planner: str, says: str, env: str = "toy", ids: tuple[s
         planner_options={"rounds": 0} if planner in ("deps", "dep") else {},
         models={"default": f"scripted:{script}"},
     )
-    return play(config, folder / "run", Hosting(), as_json=True)[1]
+    return play(config, folder / "run", Hosting())[1]
 
 
 def claim_of(summary: Summary) -> tuple[str, str]:
@@ -53,7 +53,6 @@ def claim_of(summary: Summary) -> tuple[str, str]:
     [
         ("react", "boastful", ("solved", WHOLE)),
         ("react", "modest", ("not solved", WHOLE)),
-        ("try-again", "boastful", ("solved", WHOLE)),
         ("adapt", "boastful", ("solved", WHOLE)),
         ("plan-act", "content", ("solved", HELD)),
         ("devils-advocate", "content_later", ("solved", HELD)),
@@ -61,7 +60,7 @@ def claim_of(summary: Summary) -> tuple[str, str]:
         ("devils-advocate", "never_content", ("nothing", "")),
     ],
 )
-def test_in_an_environment_that_solves_nothing_for_them(
+def test_methods_that_judge_whole_tasks_claim_what_they_say(
     tmp_path: Path, planner: str, says: str, claim: tuple[str, str]
 ) -> None:
     summary = played(tmp_path, planner, says)
@@ -74,14 +73,14 @@ def test_in_an_environment_that_solves_nothing_for_them(
     [
         ("zero-shot", "mines", ("solved", GOALS)),
         ("zero-shot", "crafts", ("not solved", GOALS)),
-        ("chain-of-thought", "mines", ("solved", GOALS)),
         ("deps", "mines", ("solved", GOALS)),
-        ("dep", "crafts", ("not solved", GOALS)),
         ("inner-monologue", "mines_and_is_done", ("solved", WORD)),
         ("inner-monologue", "mines", ("nothing", "")),
     ],
 )
-def test_of_methods_that_pursue_goals(tmp_path: Path, planner: str, says: str, claim: tuple[str, str]) -> None:
+def test_methods_that_pursue_goals_claim_what_their_goals_say(
+    tmp_path: Path, planner: str, says: str, claim: tuple[str, str]
+) -> None:
     summary = played(tmp_path, planner, says, CAMP, ("pickaxe",))
     assert summary.solved == 0
     assert claim_of(summary) == claim
@@ -120,7 +119,7 @@ def recorded(folder: Path, *episodes: tuple[Outcome | None, bool | None]) -> Cla
     return found
 
 
-def test_what_was_broken_or_not_run_is_no_false_claim(tmp_path: Path) -> None:
+def test_a_broken_or_unplayed_episode_is_no_false_claim(tmp_path: Path) -> None:
     solved, failed, broken = Outcome.DIRECT_SUCCESS, Outcome.FAILURE, Outcome.BROKEN
     found = recorded(
         tmp_path / "run", (solved, True), (failed, True), (solved, False), (failed, None), (broken, True), (None, True)

@@ -20,8 +20,8 @@ from planbook.results.telling import figure_parts, measure_lines, milestone_part
 from planbook.runs import Entry
 from planbook.terminal.printing import print_parts
 from tests.command import planbook, result
-from tests.planbook.results.rows import rows
 from tests.reported import Page
+from tests.rows import results
 
 ENVIRONMENT = '''
 from collections.abc import Mapping, Sequence
@@ -53,7 +53,8 @@ def ended(outcome: Outcome = Outcome.FAILURE, milestones: tuple[str, ...] = (), 
 
 
 def summed(endings: dict[int, Ending], kinds: str, known: tuple[str, ...] = ()) -> Summary:
-    return summarise(rows([entry(number, kind) for number, kind in enumerate(kinds)], endings), 1.0, "run", known=known)
+    entries = [entry(number, kind) for number, kind in enumerate(kinds)]
+    return summarise(results(entries, endings), 1.0, "run", known=known)
 
 
 def printed(parts: Any) -> str:
@@ -71,7 +72,7 @@ def test_means_are_over_all_episodes_that_were_played_solved_or_not() -> None:
     assert list(measure_lines(summary.measures)) == ["Measured in x: reward 15 ± 7.1; over 2 episodes."]
 
 
-def test_several_types_are_told_apart_and_together() -> None:
+def test_several_types_have_figures_each_and_together() -> None:
     summary = summed({0: ended(reward=1.0), 1: ended(reward=4.0, steps=9.0), 2: ended()}, "xyz")
     assert list(summary.measures) == ["x", "y", "all"]
     assert overall(summary.measures, "reward") == Measure(mean=2.5, sd=2.1213, episodes=2)
@@ -101,7 +102,7 @@ def test_an_unlock_score_lies_between_the_least_and_the_mean(shares: list[float]
     assert 100 * min(shares) - 1e-9 <= unlock_score(shares) <= 100 * sum(shares) / len(shares) + 1e-9
 
 
-def test_all_that_can_be_reached_is_told_whatever_the_goals_are() -> None:
+def test_all_that_can_be_reached_is_reported_whatever_the_goals_are() -> None:
     endings = {0: ended(milestones=("b",)), 1: ended(milestones=("a", "b"))}
     summary = summed(endings, "xxxx", NAMES)
     assert summary.milestones == {"x": {"b": (2, 4), "a": (1, 4), "c": (0, 4)}}
@@ -148,36 +149,22 @@ def game(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_a_run_tells_them_everywhere(tmp_path: Path, game: str) -> None:
     code = "agent.open('box_1')\nagent.open('box_2')"
-    command = [
-        "run",
-        "--planner",
-        "code",
-        "--planner-option",
-        f"code={code}",
-        "--env",
-        game,
-        "--seeds",
-        "0-2",
-        "--json",
-    ]
+    command = ["run", "--planner", "code", "--planner-option", f"code={code}", "--env", game, "--seeds", "0-2"]
     finished = planbook(*command, "--types", "fetch", "--json", "--out", tmp_path / "run")
     assert finished.returncode == 0, finished.stderr
-    told = result(finished)
-    assert told["measures"] == {"fetch": {"reward": {"mean": 2.0, "sd": 0.0, "episodes": 3}}}
+    found = result(finished)
+    assert found["measures"] == {"fetch": {"reward": {"mean": 2.0, "sd": 0.0, "episodes": 3}}}
     none = {name: [0, 3] for name in ("take a thing", "put a thing", "win")}
-    assert told["milestones"]["fetch"] == {"open a box": [3, 3], **none}
-    assert told["unlock_score"] == round(101**0.25 - 1, 2)
+    assert found["milestones"]["fetch"] == {"open a box": [3, 3], **none}
+    assert found["unlock_score"] == round(101**0.25 - 1, 2)
     assert "Measured in fetch: reward 2 ± 0; over 3 episodes." in finished.stderr
     assert finished.stderr.count("open a box") == 1
-    report_runs([tmp_path / "run"], None, None, as_json=True)
+    command[4] = "code=agent.open('moon')"
+    nothing = result(planbook(*command, "--types", "fetch", "--json", "--out", tmp_path / "nothing"))
+    assert nothing["measures"]["fetch"]["reward"]["mean"] == 0.0, "nothing was reached, and it is measured too"
+    report_runs([tmp_path / "run"], None, None)
     page = Page(tmp_path / "run" / "report.html")
     (reached,) = page.all("section", class_="figures")
     assert "reward" in reached
-    assert f"Unlock score, over all of them: {told['unlock_score']:.2f} %." in reached
+    assert f"Unlock score, over all of them: {found['unlock_score']:.2f} %." in reached
     assert "take a thing0 / 30.0%" in reached
-
-
-def test_an_episode_in_which_nothing_was_reached_is_measured_too(tmp_path: Path, game: str) -> None:
-    command = ["run", "--planner", "code", "--planner-option", "code=agent.open('moon')", "--env", game, "--json"]
-    finished = planbook(*command, "--seeds", "0", "--types", "fetch", "--out", tmp_path / "run")
-    assert result(finished)["measures"] == {"fetch": {"reward": {"mean": 0.0, "sd": None, "episodes": 1}}}

@@ -11,8 +11,8 @@ from planbook.results.measures import milestones
 from planbook.results.telling import milestone_parts
 from planbook.runs import Run, recorded_endings
 from tests.flows import here
-from tests.planbook.results.rows import rows
 from tests.reported import Page
+from tests.rows import results
 
 Reached = dict[str, dict[str, tuple[int, int]]]
 
@@ -26,7 +26,7 @@ def counted(folder: Path, episodes: list[tuple[str, tuple[str, ...]]]) -> Reache
         for entry, (_, reached) in zip(run.entries(), episodes, strict=True):
             ending = Ending(outcome=Outcome.FAILURE, cause="x", milestones=reached)
             run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
-        return milestones(rows(run.entries(), recorded_endings(run)))
+        return milestones(results(run.entries(), recorded_endings(run)))
 
 
 def test_what_most_episodes_reached_comes_first(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_run_without_goal_events_tells_them_too(tmp_path: Path) -> None:
     assert played.result["goals"] is None
     assert played.result["milestones"] == {"MT8_challenge": {"log": [1, 1], "planks": [1, 1]}}
     assert "Reached in MT8_challenge: log 1/1, planks 1/1." in played.printed
-    report_runs([tmp_path / "run"], None, None, as_json=True)
-    (section,) = Page(tmp_path / "run" / "report.html").all("section", class_="figures")
+    report_runs([tmp_path / "run"], None, None)
+    (section,) = Page(tmp_path / "run" / "report.html").all("section", class_="milestones")
     assert "Reached in MT8_challenge: log 1/1, planks 1/1." in section
     assert "planks" in section

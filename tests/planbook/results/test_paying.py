@@ -1,5 +1,6 @@
 """Whether learning pays: what a solved task cost with learning included, beside the same model without knowledge."""
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,17 @@ from planbook.report.charts import charts
 from planbook.results.learning_cost import Paying
 from planbook.results.table import read_run
 from planbook.runs import Run
-from tests.flows import BUILD, here, scripted
+from tests.flows import here, scripted
 
 CHART = "Tokens per solved task so far, with learning"
 TEST = ("test", "--env", "toy", "--model", scripted(), "--procedures-first")
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A building run, and test runs with what it knew after 0, 2 and 4 tasks."""
     folder = tmp_path_factory.mktemp("paying")
-    assert here(*BUILD, "--tasks-per-type", 2, "--out", folder / "built").returncode == 0
+    shutil.copytree(built, folder / "built")
     curve = here(*TEST, "--library", folder / "built", "--after", "0,2,4", "--out", folder / "curve")
     assert curve.returncode == 0, curve.printed
     (folder / "printed").write_text(curve.printed)
@@ -46,7 +47,7 @@ def test_the_break_even_is_where_the_tokens_saved_are_those_of_learning(
     assert learned.compared_with("A", without).break_even == break_even
 
 
-def test_a_baseline_that_solved_nothing_tells_nothing() -> None:
+def test_a_baseline_that_solved_nothing_is_not_compared_with() -> None:
     learned = Paying.of(3, Spent(), Spent(calls=5, prompt=1000))
     assert learned.compared_with("A", Paying.of(0, Spent(), Spent())) == learned
 
@@ -71,9 +72,9 @@ def test_a_building_run_tells_learning_from_playing(runs: Path) -> None:
 
 def test_test_stats_and_compare_tell_from_when_on_learning_pays(runs: Path) -> None:
     curve = runs / "curve"
-    told = here(*TEST, "--library", runs / "built", "--after", "0,2,4", "--out", curve, "--json").result
-    point = told["paying"]["4"]
-    assert point["break_even"] == -(-point["learning_tokens"] // _saved(told["paying"]["0"], point))
+    found = here(*TEST, "--library", runs / "built", "--after", "0,2,4", "--out", curve, "--json").result
+    point = found["paying"]["4"]
+    assert point["break_even"] == -(-point["learning_tokens"] // _saved(found["paying"]["0"], point))
     line = f"the tokens of learning are saved after {point['break_even']} solved tasks"
     assert line in (runs / "printed").read_text()
     stats, compared = here("stats", curve), here("compare", curve / "after-0", curve / "after-4")
@@ -108,7 +109,7 @@ def test_a_run_tells_it_beside_its_results_and_the_report_draws_a_falling_curve(
     assert without["points"][0][1] < points[0]
 
 
-def test_nothing_is_told_of_what_nobody_learned(tmp_path: Path) -> None:
+def test_nothing_is_reported_of_what_nobody_learned(tmp_path: Path) -> None:
     played = here("run", "--env", "toy", "--split", "all:2", "--out", tmp_path / "run")
     assert "with learning" not in played.printed
     assert paying(tmp_path / "run") is None

@@ -28,11 +28,13 @@ from planbook.results.statistics import (
 def test_the_interval_is_that_of_published_tables() -> None:
     """Fagerland, Lydersen and Laake, Statistical Analysis of Contingency Tables, chapter 8: the data of Cavo (2012)."""
     assert paired_difference(6, 16, 161) == pytest.approx((-0.1195, -0.0032), abs=5e-5)
+    assert paired_difference(0, 0, 0) == (-1.0, 1.0)
 
 
 def test_the_test_is_that_of_published_tables() -> None:
     """Fagerland, Lydersen and Laake (2013), the data of Bentur (2009): exact conditional p 0.0703."""
     assert mcnemar(1, 7) == pytest.approx(0.0703, abs=5e-5)
+    assert mcnemar(0, 3000) == 0.0
 
 
 def test_corrected_chances_are_holms() -> None:

@@ -10,7 +10,7 @@ from planbook.results.statistics import wilson
 from planbook.results.summary import Summary, summarise
 from planbook.results.telling import failure_lines, results_table
 from planbook.runs import Entry
-from tests.planbook.results.rows import rows
+from tests.rows import results
 
 
 def entry(index: int, kind: str = "a", repeat: int = 0) -> Entry:
@@ -26,7 +26,7 @@ BROKEN = Ending(outcome=Outcome.BROKEN, cause="broken", message="the browser die
 
 def test_what_was_not_played_counts_too() -> None:
     entries = [entry(0), entry(1), entry(2, "b"), entry(3, "b")]
-    summary = summarise(rows(entries, {0: SOLVED, 1: FAILED, 2: BROKEN}), 1.0, "run")
+    summary = summarise(results(entries, {0: SOLVED, 1: FAILED, 2: BROKEN}), 1.0, "run")
     assert (summary.tasks, summary.solved) == (4, 1)
     assert summary.by_type == {"a": (1, 2), "b": (0, 2)}
     assert summary.failures == {"raised": 1, "broken": 1, "not_run": 1}
@@ -41,9 +41,9 @@ def columns_of(summary: Summary) -> dict[str, list[str]]:
     return {name: [row[place] for row in table.rows] for place, name in enumerate(table.columns, 1)}
 
 
-def test_what_broke_or_was_not_run_is_told_apart_in_the_table_and_in_words() -> None:
+def test_what_broke_or_was_not_run_is_distinguished_in_the_table_and_in_words() -> None:
     entries = [entry(0), entry(1), entry(2, "b"), entry(3, "b")]
-    summary = summarise(rows(entries, {0: SOLVED, 1: FAILED, 2: BROKEN}), 1.0, "run")
+    summary = summarise(results(entries, {0: SOLVED, 1: FAILED, 2: BROKEN}), 1.0, "run")
     assert summary.unplayed_by_type == {"b": (1, 1)}
     columns = columns_of(summary)
     assert columns["broken"] == ["0", "1", "1"]
@@ -57,19 +57,19 @@ def test_what_broke_or_was_not_run_is_told_apart_in_the_table_and_in_words() -> 
 
 
 def test_where_everything_was_played_the_table_has_no_columns_for_what_was_not() -> None:
-    summary = summarise(rows([entry(0), entry(1)], {0: SOLVED, 1: FAILED}), 1.0, "run")
+    summary = summarise(results([entry(0), entry(1)], {0: SOLVED, 1: FAILED}), 1.0, "run")
     assert {"broken", "not run"}.isdisjoint(columns_of(summary))
     assert not any("Broken" in line for line in failure_lines(summary))
 
 
-def test_of_a_run_in_which_nothing_was_played_that_is_told() -> None:
-    told = list(failure_lines(summarise(rows([entry(0)], {0: BROKEN}), 1.0, "run")))
-    assert any(line.endswith("1 of 1; none was played to its end.") for line in told)
+def test_a_run_in_which_nothing_was_played_says_so() -> None:
+    lines = list(failure_lines(summarise(results([entry(0)], {0: BROKEN}), 1.0, "run")))
+    assert any(line.endswith("1 of 1; none was played to its end.") for line in lines)
 
 
 def test_repeats_have_a_spread() -> None:
     entries = [entry(0), entry(1), entry(2, repeat=1), entry(3, repeat=1)]
-    summary = summarise(rows(entries, {0: SOLVED, 1: SOLVED, 2: SOLVED, 3: FAILED}), 1.0, "run")
+    summary = summarise(results(entries, {0: SOLVED, 1: SOLVED, 2: SOLVED, 3: FAILED}), 1.0, "run")
     assert summary.solved_by_repeat == (2, 1)
     assert summary.spread == pytest.approx(0.35355, abs=1e-5)
 

@@ -1,10 +1,11 @@
 """Every kind of store."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
-from planbook.store import Place, begin_schema
+from planbook.store import Place, Store, begin_schema
 
 NewPlace = Callable[[], Place]
 
@@ -22,3 +23,10 @@ def new_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 def place(new_place: NewPlace) -> Place:
     """The place of a new, empty store."""
     return new_place()
+
+
+@pytest.fixture
+def store(place: Place) -> Iterator[Store]:
+    """A new, empty store."""
+    with closing(Store(place)) as opened:
+        yield opened

@@ -85,30 +85,30 @@ def test_two_runs_of_a_database_do_not_wait_for_each_other(postgres: Server, sto
     assert list(store.events()) == []
 
 
-def test_a_connection_that_is_lost_is_told_in_one_line_and_nothing_is_lost(
+def test_a_connection_that_is_lost_is_reported_in_one_line_and_nothing_is_lost(
     postgres: Server, schema: Schema, store: Store
 ) -> None:
     store.put("task/0", "act", 0, {"before": True})
     postgres.execute(b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
-    told = []
+    messages = []
     for number in (1, 2):
         with pytest.raises(BadRun, match="nothing recorded so far is lost: resume the run when") as raised:
             store.put("task/0", "act", number, {})
-        told.append(str(raised.value))
-    assert told[0] == told[1]
-    assert "\n" not in told[0]
-    assert postgres.password not in told[0]
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
+    assert "\n" not in messages[0]
+    assert postgres.password not in messages[0]
     with closing(Store(schema)) as again:
         assert [event.body for event in again.events()] == [{"before": True}]
 
 
-def test_a_schema_that_was_dropped_is_told(postgres: Server, schema: Schema) -> None:
+def test_a_schema_that_was_dropped_is_reported(postgres: Server, schema: Schema) -> None:
     postgres.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(schema.schema)))
     with pytest.raises(BadRun, match="holds no run: its tables no longer exist"):
         Store(schema)
 
 
-def test_a_password_is_neither_written_down_nor_told(postgres: Server, schema: Schema) -> None:
+def test_a_password_is_neither_written_nor_printed(postgres: Server, schema: Schema) -> None:
     assert postgres.password not in f"{schema!r} {schema} {schema.redacted()}"
     assert without_password("postgresql://me:se%40cret@host:5/db?password=x&sslmode=require&host=/run/a") == (
         "postgresql://me@host:5/db?sslmode=require&host=/run/a"
@@ -119,7 +119,7 @@ def test_a_password_is_neither_written_down_nor_told(postgres: Server, schema: S
     assert without_password("postgresql:///db?host=/run/a") == "postgresql:///db?host=/run/a"
 
 
-def test_a_password_that_is_missing_or_another_one_is_told(
+def test_a_password_that_is_missing_or_another_one_is_reported(
     postgres: Server, schema: Schema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSFILE", "/nowhere")
@@ -132,7 +132,7 @@ def test_a_password_that_is_missing_or_another_one_is_told(
         opened.put("task/0", "act", 0, {})
 
 
-def test_what_is_wrong_with_a_url_is_told(postgres: Server) -> None:
+def test_what_is_wrong_with_a_url_is_reported(postgres: Server) -> None:
     with pytest.raises(BadArgument, match="write postgresql://USER@HOST/DATABASE"):
         begin_schema("mysql://me@host/db")
     with pytest.raises(BadRun, match='database "nowhere" does not exist; create it with createdb'):
@@ -143,7 +143,7 @@ def test_what_is_wrong_with_a_url_is_told(postgres: Server) -> None:
         begin_schema("postgresql://me:secret@host/db?nothing=1")
 
 
-def test_who_may_make_no_schema_is_told_what_the_owner_has_to_say(postgres: Server) -> None:
+def test_without_the_right_to_make_a_schema_the_error_has_the_grant(postgres: Server) -> None:
     postgres.execute(SQL("CREATE ROLE guest LOGIN PASSWORD {}").format(postgres.password))
     try:
         with pytest.raises(BadRun, match='let its owner run: GRANT CREATE ON DATABASE "postgres" TO "guest"'):
@@ -159,7 +159,7 @@ def test_a_database_that_has_not_every_character_is_refused(postgres: Server) ->
 
 
 @pytest.mark.parametrize("statement", ["CREATE SCHEMA", "CREATE TABLE"])
-def test_a_server_that_dies_while_a_place_is_made_is_told(postgres: Server, statement: str) -> None:
+def test_a_server_that_dies_while_a_place_is_made_is_reported(postgres: Server, statement: str) -> None:
     name = f"mortal_{statement[-5:].lower()}"
     postgres.execute(f"CREATE DATABASE {name}".encode())
     with psycopg.connect(postgres.url_of(name), autocommit=True) as connection:
@@ -171,7 +171,7 @@ def test_a_server_that_dies_while_a_place_is_made_is_told(postgres: Server, stat
         begin_schema(postgres.url_of(name))
 
 
-def test_without_psycopg_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_psycopg_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "planbook.store.postgres", raising=False)
     monkeypatch.delattr("planbook.store.postgres", raising=False)

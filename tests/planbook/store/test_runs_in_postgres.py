@@ -63,9 +63,9 @@ def test_a_run_that_is_killed_again_and_again_ends_as_one_in_a_file(tmp_path: Pa
     assert events(folder) == events(undisturbed)
 
     assert here("replay", folder, "--json").result["by_sameness"]["same"] == 10
-    told = tmp_path / "report.html"
-    assert here("report", folder, "--out", told).returncode == 0
-    assert "fetch_two" in told.read_text()
+    report = tmp_path / "report.html"
+    assert here("report", folder, "--out", report).returncode == 0
+    assert "fetch_two" in report.read_text()
 
 
 def test_the_folder_says_where_the_events_are_but_for_the_password(
@@ -125,12 +125,12 @@ def test_a_server_that_ends_in_mid_run_ends_the_run_with_one_line(tmp_path: Path
     while len(events(folder)) < 120:
         assert playing.poll() is None
     postgres.execute(b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'tests_%'")
-    _, told = playing.communicate(timeout=60)
+    _, printed = playing.communicate(timeout=60)
     assert playing.returncode == 2
-    lines = [line for line in told.splitlines() if line.startswith("planbook: ")]
+    lines = [line for line in printed.splitlines() if line.startswith("planbook: ")]
     assert len(lines) == 1
     assert "nothing recorded so far is lost: resume the run when the database can be reached" in lines[0]
-    assert "Traceback" not in told
+    assert "Traceback" not in printed
     assert here("run", "--resume", folder, "--json").result["solved"] == 80
 
 
@@ -138,7 +138,7 @@ def test_another_process_joins_a_run_and_one_that_is_killed_loses_nothing(tmp_pa
     """Each of three processes leases episodes; what the killed one had begun goes on in another."""
     undisturbed, shared = tmp_path / "undisturbed", tmp_path / "shared"
     assert here(*command(undisturbed, *TASKS)).returncode == 0
-    driver = start(command(shared, *TASKS, "--jobs", 1, "--json", "--store", postgres.url, pause=0.5))
+    driver = start(command(shared, *TASKS, "--jobs", 1, "--json", "--store", postgres.url, pause=0.3))
     wait_until(lambda: processes(shared))
     copy = tmp_path / "elsewhere"
     shutil.copytree(shared / "run", copy)
@@ -146,16 +146,16 @@ def test_another_process_joins_a_run_and_one_that_is_killed_loses_nothing(tmp_pa
     wait_until(lambda: lost.pid in processes(shared))
     kill(lost.pid)
     lost.communicate()
-    joined = start(["join", str(copy), "--json"])
-    said, _ = joined.communicate(timeout=100)
-    assert joined.returncode == 0, said
-    told, _ = driver.communicate(timeout=100)
-    assert driver.returncode == 0, told
+    joined = start(["join", str(copy), "--jobs", "4", "--json"])
+    joined_output, _ = joined.communicate(timeout=100)
+    assert joined.returncode == 0, joined_output
+    driver_output, _ = driver.communicate(timeout=100)
+    assert driver.returncode == 0, driver_output
     assert {driver.pid, lost.pid, joined.pid} == processes(shared)
     assert events(shared / "run") == events(undisturbed / "run")
-    played = json.loads(said.splitlines()[-1])["episodes"]
+    played = json.loads(joined_output.splitlines()[-1])["episodes"]
     assert 0 < played == len([each for each in processes_of(shared) if each == joined.pid])
-    summary = json.loads(told.splitlines()[-1])
+    summary = json.loads(driver_output.splitlines()[-1])
     assert (summary["solved"], summary["tasks"]) == (12, 12)
 
 

@@ -1,7 +1,6 @@
 """Several processes at one store: nobody loses an event, or plays an episode that another one plays."""
 
 import multiprocessing
-import os
 import signal
 import threading
 import time
@@ -40,28 +39,6 @@ def test_processes_write_side_by_side_and_none_loses_an_event(place: Place) -> N
     store.close()
 
 
-def put_the_versions(place: Place, go: Signal) -> None:
-    store = Store(place)
-    go.wait()
-    for number in range(50):
-        store.put_once("run", "versions", number, lambda: {"process": os.getpid()})
-    store.close()
-
-
-def test_what_is_to_be_written_once_is_written_by_one_process(place: Place) -> None:
-    go = FORK.Event()
-    writers = [FORK.Process(target=put_the_versions, args=(place, go)) for _ in range(3)]
-    for writer in writers:
-        writer.start()
-    go.set()
-    for writer in writers:
-        writer.join()
-    assert [writer.exitcode for writer in writers] == [0, 0, 0]
-    store = Store(place, to_write=False)
-    assert [event.n for event in store.events("run", "versions")] == list(range(50))
-    store.close()
-
-
 def test_an_event_that_two_processes_write_is_refused(place: Place) -> None:
     one, other = Store(place), Store(place)
     one.put("task/0", "act", 0, {"by": "one"})
@@ -96,12 +73,12 @@ def test_an_episode_is_held_until_its_process_dies(place: Place) -> None:
     holder.start()
     assert held.wait(30)
     store = Store(place)
-    told: list[str] = []
+    seen: list[str] = []
 
     def wait_for_it() -> None:
         begun.set()
         with waited_for(store, 7):
-            told.append("held")
+            seen.append("held")
 
     waiter = threading.Thread(target=wait_for_it)
     waiter.start()
@@ -109,10 +86,10 @@ def test_an_episode_is_held_until_its_process_dies(place: Place) -> None:
         assert other
         begun.wait()
         time.sleep(0.3)
-        assert told == []
+        assert seen == []
     holder.kill()
     waiter.join(30)
-    assert told == ["held"]
+    assert seen == ["held"]
     holder.join()
     store.close()
 
@@ -139,8 +116,7 @@ def test_what_else_the_process_closes_lets_no_episode_go(place: Place) -> None:
     store.close()
 
 
-def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further(place: Place) -> None:
-    store = Store(place)
+def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further(store: Store) -> None:
 
     def take(episode: int, worker: str, events: int) -> int:
         losses = store.leases.losses(episode, lambda: events)
@@ -154,18 +130,3 @@ def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further
     assert take(0, "a/1", 6) == 0, "a worker that gives a lease back is not lost"
     store.leases.open()
     assert store.leases.workers() == []
-    store.close()
-
-
-def test_since_gives_what_came_after_a_row(place: Place) -> None:
-    store = Store(place)
-    for number in range(3):
-        store.put("task/0", "act", number, {"page": "<p>" * LONG_TEXT, "n": number})
-    seen = list(store.since(0))
-    assert [event.body["n"] for _, event in seen] == [0, 1, 2]
-    store.put("task/0", "act", 3, {"n": 3})
-    (new,) = store.since(seen[-1][0])
-    assert new[0] > seen[-1][0]
-    assert new[1].body == {"n": 3}
-    assert list(store.since(new[0])) == []
-    store.close()

@@ -25,7 +25,7 @@ JSON: st.SearchStrategy[JsonValue] = st.recursive(
 BODIES = st.dictionaries(st.text(max_size=8), JSON, max_size=4)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(bodies=st.lists(BODIES, max_size=3))
 def test_a_body_comes_back_as_it_was(place: Place, bodies: list[dict[str, JsonValue]]) -> None:
     store = Store(place)
@@ -49,7 +49,7 @@ def test_long_texts_are_kept_once(place: Place) -> None:
     assert max(len(row[3]) for row in tables(place)[0]) < LONG_TEXT
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12)
 @given(bodies=st.lists(BODIES, min_size=1, max_size=3))
 def test_both_stores_have_the_same_rows_of_the_same_events(
     tmp_path_factory: pytest.TempPathFactory, postgres: Server, bodies: list[dict[str, JsonValue]]
@@ -75,26 +75,21 @@ def tables(place: Place) -> tuple[list[Any], list[str]]:
         return rows, [row[0] for row in raw.execute(body.format(f"{place.schema}.").encode())]
 
 
-def test_an_event_is_never_written_over(place: Place) -> None:
-    store = Store(place)
+def test_an_event_is_never_written_over(store: Store) -> None:
     store.put("task/0", "cell", 0, {"code": "first"})
     with pytest.raises(BadRun, match="written twice"):
         store.put("task/0", "cell", 0, {"code": "second"})
     store.put("task/0", "cell", 1, {"code": "third"})
     assert [event.body["code"] for event in store.events()] == ["first", "third"]
-    store.close()
 
 
-def test_a_failed_batch_leaves_nothing(place: Place) -> None:
-    store = Store(place)
+def test_a_failed_batch_leaves_nothing(store: Store) -> None:
     with pytest.raises(BadRun):
         store.put_all([("task/0", "act", 0, {"a": 1}), ("task/0", "act", 0, {"a": 2})])
     assert list(store.events()) == []
-    store.close()
 
 
-def test_a_journal_sees_its_own_episode_only(place: Place) -> None:
-    store = Store(place)
+def test_a_journal_sees_its_own_episode_only(store: Store) -> None:
     for scope in ("task/1", "task/1/round/0", "task/10", "task/1/restart/1", "task/1/restart/1/round/0"):
         store.put(scope, "act", 0, {"scope": scope})
     journal = store.journal("task/1")
@@ -102,32 +97,28 @@ def test_a_journal_sees_its_own_episode_only(place: Place) -> None:
     assert journal.get("task/10", "act", 0) is None
     assert journal.get("task/1/restart/1", "act", 0) is None
     assert store.journal("task/1/restart/1").get("task/1/restart/1/round/0", "act", 0) is not None
-    store.close()
 
 
-def test_a_file_that_is_no_store_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_store_is_reported(tmp_path: Path) -> None:
     (tmp_path / "run.db").write_bytes(b"this is no database at all" * 100)
     with pytest.raises(BadRun, match="cannot be used as a run's store"):
         Store(tmp_path / "run.db")
 
 
-def test_a_text_of_a_failed_batch_is_written_again_when_it_comes_again(place: Place) -> None:
-    store, page = Store(place), "<p>" * LONG_TEXT
+def test_a_text_of_a_failed_batch_is_written_again_when_it_comes_again(store: Store) -> None:
+    page = "<p>" * LONG_TEXT
     store.put("task/0", "act", 0, {"text": "short"})
     with pytest.raises(BadRun):
         store.put("task/0", "act", 0, {"text": page})
     store.put("task/0", "act", 1, {"text": page})
     assert [event.body["text"] for event in store.events()] == ["short", page]
-    store.close()
 
 
 @pytest.mark.parametrize("key", ["$text", "$", "\\$text", "\\", "\\\\x"])
-def test_keys_like_the_stores_own_come_back_as_they_were(place: Place, key: str) -> None:
-    store = Store(place)
+def test_keys_like_the_stores_own_come_back_as_they_were(store: Store, key: str) -> None:
     body: dict[str, JsonValue] = {"params": {key: "value"}, key: {key: {key: 1}}}
     store.put("task/0", "act", 0, body)
     assert [event.body for event in store.events()] == [body]
-    store.close()
 
 
 @pytest.mark.parametrize("text", ["half \ud83d of a pair", "x" * LONG_TEXT + "\udcff"])

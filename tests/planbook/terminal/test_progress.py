@@ -26,9 +26,9 @@ def test_the_rest_takes_as_long_as_what_has_ended() -> None:
     assert time_left(60.0, 10, 90) == pytest.approx(9 * 60)
 
 
-@pytest.mark.parametrize(("seconds", "told"), [(0.4, "0:00"), (62, "1:02"), (3723, "1:02:03")])
-def test_times(seconds: float, told: str) -> None:
-    assert clock(seconds) == told
+@pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0:00"), (62, "1:02"), (3723, "1:02:03")])
+def test_times_are_written_as_on_a_clock(seconds: float, shown: str) -> None:
+    assert clock(seconds) == shown
 
 
 def progress(run: Run, endings: Iterable[Ending], paused: bool = False) -> Progress:
@@ -73,7 +73,7 @@ def test_where_nobody_sees_it_there_is_a_line_now_and_then_and_at_the_end(tmp_pa
         assert lines[-1] == "adapt on toy: 1/4 episodes, 1 solved (100.0%); 0:00 elapsed; - left"
 
 
-def test_a_short_run_that_nobody_sees_tells_nothing(tmp_path: Path) -> None:
+def test_a_short_run_that_nobody_sees_prints_nothing(tmp_path: Path) -> None:
     with closing(many_endings(tmp_path / "run", [Outcome.NOT_RUN] * 4)) as run:
         out = Console(file=io.StringIO())
         with progress(run, []).show(out, every=5):

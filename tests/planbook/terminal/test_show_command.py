@@ -52,18 +52,18 @@ def test_the_head_says_what_was_to_be_done_what_came_of_it_and_what_it_cost(aski
 
 
 def test_steps_stand_below_the_code_as_they_happened_with_their_lines(asking: Path) -> None:
-    told = show(asking, 0)
-    assert re.search(r"1 seen = agent.open\('box_1'\)", told)
-    assert re.search(r"line 1 1\. agent\.open\('box_1'\) -> You open box_1", told)
-    assert "AssertionError: not there" in told
+    printed = show(asking, 0)
+    assert re.search(r"1 seen = agent.open\('box_1'\)", printed)
+    assert re.search(r"line 1 1\. agent\.open\('box_1'\) -> You open box_1", printed)
+    assert "AssertionError: not there" in printed
 
 
-def test_what_was_known_is_told_with_its_helpers_whole(tmp_path: Path) -> None:
+def test_the_procedure_is_shown_with_its_helpers(tmp_path: Path) -> None:
     in_a_process("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run")
-    told = show(tmp_path / "run", "fetch_two/0")
-    assert "  procedure: fetch_two.py: Put two things on the table." in told
-    assert "raise AssertionError(f" in told
-    numbers = [int(found) for found in re.findall(r"^line \d+ +(\d+)\. agent", told, re.MULTILINE)]
+    printed = show(tmp_path / "run", "fetch_two/0")
+    assert "  procedure: fetch_two.py: Put two things on the table." in printed
+    assert "raise AssertionError(f" in printed
+    numbers = [int(found) for found in re.findall(r"^line \d+ +(\d+)\. agent", printed, re.MULTILINE)]
     assert numbers == list(range(1, 20))
 
 
@@ -73,7 +73,7 @@ def test_nothing_that_was_said_steers_the_terminal(asking: Path) -> None:
     assert "\\x1b[31m red" in show(asking, 1, "--prompts") + show(asking, 2, "--prompts")
 
 
-def test_prompts_are_told_when_asked_for_and_repeated_ones_by_their_length(asking: Path) -> None:
+def test_prompts_are_reported_when_asked_for_and_repeated_ones_by_their_length(asking: Path) -> None:
     short, whole = show(asking, 0), show(asking, 0, "--prompts")
     assert "planner was asked automanual/task.j2" in short
     assert "reply: " not in short
@@ -89,14 +89,14 @@ def test_an_episode_is_named_by_its_task_or_by_how_it_ended(asking: Path, tmp_pa
     )
 
 
-def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_shown_is_reported(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda each: many_endings(each, [Outcome.DIRECT_SUCCESS, Outcome.NOT_RUN]))
-    for which, told in [
+    for which, message in [
         ("9", "has no episode '9'; give a number from 0 to 1"),
         ("failed", "no episode of .* failed"),
         ("1", "has not begun"),
     ]:
-        with pytest.raises(BadArgument, match=told):
+        with pytest.raises(BadArgument, match=message):
             _shown(folder, which)
     with pytest.raises(BadArgument, match="ended before its first round"):
         _shown(folder, "0", "--json")
@@ -105,10 +105,10 @@ def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
 def test_an_episode_that_is_under_way_is_shown_as_far_as_it_is(asking: Path) -> None:
     with closing(Run.open(asking)) as run:
         cut = run.entries()[-2].index
-    told = show(asking, cut)
-    assert "has begun and not ended" in told
-    assert "its end is not recorded" in told
-    assert "1. agent.look() -> Still boxes. (not counted)" in told
+    printed = show(asking, cut)
+    assert "has begun and not ended" in printed
+    assert "its end is not recorded" in printed
+    assert "1. agent.look() -> Still boxes. (not counted)" in printed
 
 
 def test_json_is_the_trajectory(adapt: Path) -> None:
@@ -134,21 +134,21 @@ def test_sub_tasks_stand_below_what_they_are_a_part_of(adapt: Path) -> None:
 
 def test_branches_that_were_left_are_marked_and_their_steps_too(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda each: played(each, "searching", search))
-    told = show(folder, 0)
-    assert re.search(r"^ +branch \d.*: (turned back|abandoned|failed)$", told, re.MULTILINE)
-    assert re.search(r"^ +branch \d.*: (kept|over)$", told, re.MULTILINE)
-    assert re.search(r"^ +branch \d.*: not tried$", told, re.MULTILINE)
-    assert re.search(r"Rewound to where \d+ actions? of the round", told)
-    assert "undone" in told
+    printed = show(folder, 0)
+    assert re.search(r"^ +branch \d.*: (turned back|abandoned|failed)$", printed, re.MULTILINE)
+    assert re.search(r"^ +branch \d.*: (kept|over)$", printed, re.MULTILINE)
+    assert re.search(r"^ +branch \d.*: not tried$", printed, re.MULTILINE)
+    assert re.search(r"Rewound to where \d+ actions? of the round", printed)
+    assert "undone" in printed
 
 
-def test_the_nodes_of_a_graph_are_told_with_their_answers(tmp_path: Path) -> None:
+def test_the_nodes_of_a_graph_are_reported_with_their_answers(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda each: played(each, "graphing", graph))
-    told = show(folder, 0)
-    assert re.search(r"^ *node observe$\n +answer: Box 0 is closed", told, re.MULTILINE)
-    assert "node plan: skipped" in told
+    printed = show(folder, 0)
+    assert re.search(r"^ *node observe$\n +answer: Box 0 is closed", printed, re.MULTILINE)
+    assert "node plan: skipped" in printed
 
 
 def test_no_line_is_wider_than_the_terminal(adapt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planbook.commands.looking.PLAIN_WIDTH", 60)
+    monkeypatch.setattr("planbook.console.PLAIN_WIDTH", 60)
     assert max(map(len, show(adapt, "test/11").splitlines())) <= 60

@@ -1,5 +1,6 @@
 """`planbook watch` clicked through in a real Chromium, while another process plays the run."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from planbook.envs.browser import chromium
 from tests.browser import need_browser
 from tests.reported import HOSTILE, asking_run, written
+from tests.slow_script import SLOWLY
 from tests.watched import Watcher, count, played, watched
 
 pytestmark = pytest.mark.browser
@@ -50,10 +52,10 @@ def onlooker() -> Iterator[Onlooker]:
     found = Onlooker()
     found.driver.get_log("browser")  # type: ignore[no-untyped-call]
     yield found
-    told = found.driver.get_log("browser")  # type: ignore[no-untyped-call]
+    messages = found.driver.get_log("browser")  # type: ignore[no-untyped-call]
     found.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     found.driver.get("about:blank")
-    assert told == [], told
+    assert messages == [], messages
 
 
 def test_steps_appear_as_they_happen_and_the_run_is_steered(onlooker: Onlooker, tmp_path: Path) -> None:
@@ -63,14 +65,19 @@ def test_steps_appear_as_they_happen_and_the_run_is_steered(onlooker: Onlooker, 
         assert "token" not in onlooker.ask("return location.href")
         onlooker.wait_until("playing")
         onlooker.wait("return document.querySelector('.episode.under-way')")
-        onlooker.ask("document.querySelector('.episode.under-way > summary').click()")
+        onlooker.wait("return document.querySelector('#state a')")
+        onlooker.ask("document.querySelector('#state a').click()")
+        asked = "document.querySelector('.episode[open] .inside .asked')"
+        onlooker.wait(f"return {asked}")
+        onlooker.ask(f"{asked}.open = true; {asked}.mark = 'the same'")
         onlooker.wait(STEPS)
+        assert onlooker.ask(f"return [{asked}.mark, {asked}.open]") == ["the same", True], "it is not drawn anew"
         onlooker.wait("return document.querySelector('.episode[open] .outcome').textContent !== 'begun'")
         onlooker.press("pause")
         onlooker.wait_until("paused")
-        onlooker.wait("return new Promise((done) => setTimeout(() => done(true), 1500))")
+        time.sleep(SLOWLY + 0.2)  # what was under way is answered
         before = count(folder, ("ask", "act"))
-        onlooker.wait("return new Promise((done) => setTimeout(() => done(true), 1500))")
+        time.sleep(SLOWLY + 0.2)
         assert count(folder, ("ask", "act")) == before
         onlooker.press("go on")
         onlooker.wait_until("playing")
@@ -82,20 +89,6 @@ def test_steps_appear_as_they_happen_and_the_run_is_steered(onlooker: Onlooker, 
         onlooker.press("stop")
         onlooker.wait_until("stopped")
         assert onlooker.ask("return document.querySelector('.episode[open] .cell') !== null"), "it has stayed open"
-        onlooker.driver.get("about:blank")
-
-
-def test_what_stays_is_not_drawn_anew(onlooker: Onlooker, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    with played(folder), watched(folder) as watcher:
-        onlooker.open(watcher)
-        onlooker.wait("return document.querySelector('#state a')")
-        onlooker.ask("document.querySelector('#state a').click()")
-        onlooker.wait("return document.querySelector('.episode[open] .inside .asked')")
-        onlooker.ask("const it = document.querySelector('.episode[open] .asked'); it.open = true; it.mark = 'the same'")
-        onlooker.wait(STEPS)
-        assert onlooker.ask("return document.querySelector('.episode[open] .asked').mark") == "the same"
-        assert onlooker.ask("return document.querySelector('.episode[open] .asked').open") is True
         onlooker.driver.get("about:blank")
 
 

@@ -19,7 +19,7 @@ from planbook.watching.following import Following, RunControl
 from planbook.watching.pages import Pages
 from tests.executing import wait_until
 from tests.flows import BUILD, here
-from tests.reported import asking_run, many_endings, written
+from tests.reported import asking_run, written
 from tests.watched import Watcher, count, played, watched
 
 
@@ -27,25 +27,38 @@ from tests.watched import Watcher, count, played, watched
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watcher]:
     """A run that nobody plays, watched."""
     folder = written(tmp_path_factory.mktemp("still") / "run", lambda each: asking_run(each, seeds=2))
+    before = (folder / "run.json").read_bytes(), count(folder, None)
     with watched(folder) as watcher:
         yield watcher
+        watcher.news()
+        watcher.ask("pause")
+        watcher.ask("stop")
+    assert before == ((folder / "run.json").read_bytes(), count(folder, None)), "watching leaves the run as it is"
 
 
-def test_a_run_is_paused_gone_on_with_stopped_and_begun_again(tmp_path: Path) -> None:
+def test_a_run_is_shown_paused_resumed_stopped_and_begun_again(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with played(folder) as process, watched(folder) as watcher:
-        assert watcher.doing() == "playing"
-        assert watcher.news()["can"] == ["pause", "stop"]
+        first = watcher.news()
+        assert (watcher.doing(), first["can"]) == ("playing", ["pause", "stop"])
+        assert "run-0-0" in [row["id"] for row in first["rows"]]
+        assert first["under_way"]
+        assert all(each["task"] and each["goal"] for each in first["state"]["now"])
+        page = watcher.get("/").text
+        assert ">waiting</span>" in page
+        assert ">not_run<" not in page
         assert watcher.ask("pause").status == 200
         wait_until(lambda: watcher.doing() == "paused")
-        before = count(folder, ("act", "outcome"))
+        before, ended = count(folder, ("act", "outcome")), count(folder, "outcome")
         assert watcher.ask("go on").status == 200
         wait_until(lambda: watcher.doing() == "playing")
         wait_until(lambda: count(folder, ("act", "outcome")) > before)
+        wait_until(lambda: count(folder, "outcome") > ended)
+        check_figures(watcher, ended)
         assert watcher.ask("stop").status == 200
-        said = process.communicate(timeout=60)[0]
+        printed = process.communicate(timeout=60)[0]
         assert process.returncode == errors.INTERRUPTED
-        assert "Stopped from planbook watch." in said
+        assert "Stopped from planbook watch." in printed
         wait_until(lambda: watcher.doing() == "stopped")
         news = watcher.news()
         assert (news["can"], news["under_way"]) == (["go on"], [])
@@ -61,27 +74,15 @@ def test_a_run_is_paused_gone_on_with_stopped_and_begun_again(tmp_path: Path) ->
         assert [jobs for jobs in sittings if jobs] == [2, 2], "as many episodes side by side as before"
 
 
-def test_what_happens_is_told_and_what_stood_there_is_not_told_again(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    with played(folder), watched(folder) as watcher:
-        first = watcher.news()
-        assert "run-0-0" in [row["id"] for row in first["rows"]]
-        assert first["under_way"]
-        assert all(each["task"] and each["goal"] for each in first["state"]["now"])
-        page = watcher.get("/").text
-        assert ">waiting</span>" in page
-        assert ">not_run<" not in page
-        ended = count(folder, "outcome")
-        wait_until(lambda: count(folder, "outcome") > ended)
-        news = watcher.news()
-        state = news["state"]
-        assert (state["ended"] > ended, state["total"]) == (True, 100)
-        shown = json.dumps(news["sections"])
-        assert f"{state['solved']} of {state['ended']}" in shown
-        assert "of 100" not in shown.partition("What the figures count")[0], (
-            "one rate, over the episodes that have ended"
-        )
-        assert set(watcher.news(since=10**9)) == {"state", "title", "can", "under_way"}
+def check_figures(watcher: Watcher, ended: int) -> None:
+    """Check that the page has one rate, over the episodes that have ended, and is not sent twice."""
+    news = watcher.news()
+    state = news["state"]
+    assert (state["ended"] > ended, state["total"]) == (True, 100)
+    shown = json.dumps(news["sections"])
+    assert f"{state['solved']} of {state['ended']}" in shown
+    assert "of 100" not in shown.partition("What the figures count")[0]
+    assert set(watcher.news(since=10**9)) == {"state", "title", "can", "under_way"}
 
 
 def test_what_was_reached_counts_only_what_was_played_so_far(tmp_path: Path) -> None:
@@ -94,32 +95,22 @@ def test_what_was_reached_counts_only_what_was_played_so_far(tmp_path: Path) -> 
         known = environment.environment.all_milestones
         ending = Ending(outcome=Outcome.FAILURE, cause="unfinished", milestones=known[:1])
         run.store.put("task/0", "outcome", 0, ending.model_dump(mode="json"))
-        told = json.dumps(Pages(following, RunControl(following)).news(0)[1]["sections"])
-        assert f"{unlock_score([1.0] + [0.0] * (len(known) - 1)):.2f} %" in told
-        assert '"1 / 1"' in told
-        assert "1 / 4" not in told
+        shown = json.dumps(Pages(following, RunControl(following)).news(0)[1]["sections"])
+        assert f"{unlock_score([1.0] + [0.0] * (len(known) - 1)):.2f} %" in shown
+        assert '"1 / 1"' in shown
+        assert "1 / 4" not in shown
 
 
 def test_rules_appear_as_they_are_learnt(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", folder).returncode == 0
     with closing(Following(folder)) as following:
-        told = json.dumps(Pages(following, RunControl(following)).news(0)[1]["sections"])
-    assert "What was learned" in told
-    assert re.search(r"\d+ rules? in force", told)
+        shown = json.dumps(Pages(following, RunControl(following)).news(0)[1]["sections"])
+    assert "What was learned" in shown
+    assert re.search(r"\d+ rules? in force", shown)
 
 
-def test_a_run_that_cannot_be_gone_on_with_says_why(tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", lambda each: many_endings(each, [Outcome.FAILURE, Outcome.NOT_RUN]))
-    (folder / "run.json").write_text((folder / "run.json").read_text().replace('"procedures"', '"no-such-method"'))
-    with watched(folder) as watcher:
-        assert watcher.doing() == "stopped"
-        watcher.ask("go on")
-        wait_until(lambda: "no-such-method" in watcher.news()["state"]["problem"])
-        assert watcher.doing() == "stopped"
-
-
-def test_an_episode_is_told_cell_by_cell(still: Watcher) -> None:
+def test_an_episode_is_served_cell_by_cell(still: Watcher) -> None:
     inside = still.get("/episode/0")
     assert inside.status == 200
     (play,) = [part for part in json.loads(inside.text)["parts"] if "play" in part]
@@ -167,11 +158,15 @@ def test_the_page_forbids_what_it_does_not_need(still: Watcher) -> None:
     assert {"httponly", "samesite=strict"} <= set(headers["set-cookie"].lower().split("; "))
 
 
-def test_watching_leaves_the_run_as_it_is(tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", lambda each: asking_run(each, seeds=1))
-    before = (folder / "run.json").read_bytes(), count(folder, None)
-    with watched(folder) as watcher:
-        watcher.news()
-        watcher.ask("pause")
-        watcher.ask("stop")
-    assert before == ((folder / "run.json").read_bytes(), count(folder, None))
+def test_building_tasks_that_were_left_out_are_skipped_and_counted_nowhere(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    built = here(*BUILD, "--types", "fetch", "--tasks-per-type", "4", "--solved-after", "1", "--out", run, "--json")
+    assert built.returncode == 0, built.printed
+    assert built.result["left_out"] > 0
+    assert here("report", run, "--out", tmp_path / "report.html").returncode == 0
+    page = (tmp_path / "report.html").read_text()
+    assert page.count(">skipped</span>") == built.result["left_out"]
+    assert ">begun</span>" not in page
+    with closing(Following(run)) as following:
+        following.catch_up()
+        assert (following.entries, following.ended, following.under_way()) == (*(built.result["tasks"],) * 2, [])

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from planbook.planner import Journal, MemoryJournal, Roles, Scope
-from planbook.planner.graph import GraphDatabase, GraphNode
+from planbook.planner import Journal, MemoryJournal, Message, Roles, Sampling, Scope, ScriptedModel
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import Hooks
+from planbook.planner.graph.node import GraphNode
 from planbook.planner.graph.traverse import Pass, run_pass
-from planbook.planner.models import Message, Sampling, ScriptedModel
 from planbook.planner.models.types import label
 
 Reply = str | Callable[[str], str]

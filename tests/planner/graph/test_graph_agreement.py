@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planbook.planner import Body, EventKind, JournalFailed, MemoryJournal
-from planbook.planner.graph import Finishing, GraphDatabase, GraphError, GraphNode
+from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import shape_of
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Edge, Graph
-from planbook.planner.graph.node import EachLoop, IfBranch
+from planbook.planner.graph.hooking import Finishing
+from planbook.planner.graph.node import EachLoop, GraphNode, IfBranch
 from tests.planner.graph.given import Answers, chain, changed, passed, question
 from tests.spanning import held
 
@@ -126,7 +128,7 @@ def played(nodes: list[GraphNode], journal: MemoryJournal, replies: Replies, sid
     return {"answers": answers, "database": database.values()}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(random_nodes())
 def test_side_by_side_and_one_by_one_agree_in_answers_database_and_events(nodes: list[GraphNode]) -> None:
     one, many = MemoryJournal(), MemoryJournal()

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from planbook.planner.graph import GraphDatabase, GraphError
+from planbook.planner.errors import GraphError
+from planbook.planner.graph.database import GraphDatabase
 
 
 def test_values_go_in_and_come_out_as_copies() -> None:

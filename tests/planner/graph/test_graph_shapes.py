@@ -30,15 +30,10 @@ from planbook.planner.graph.answers import shape_of
         ({"a": "text"}, '{"a": "draft"} then ```json\nno\n```\n```json\n{"a": "final"}\n```', {"a": "final"}),
         ({"a": "yes/no", "b": "yes/no"}, '{"a": true, "b": "No, it is not"}', {"a": "yes", "b": "no"}),
         ({"*": ["whole"]}, '{"x": [1], "y": []}', {"x": [1], "y": []}),
-        ({"a": {"b": [{"c": "any"}]}}, '{"a": {"b": [{"c": null}, {"c": {"d": 1}}]}}', None),
     ],
 )
 def test_an_answer_that_fits_is_read(written: Any, reply: str, value: Any) -> None:
-    if value is None:
-        with pytest.raises(ValueError, match=r"the field a.b\[0\].c is missing"):
-            shape_of(written).read(reply)
-    else:
-        assert shape_of(written).read(reply) == value
+    assert shape_of(written).read(reply) == value
 
 
 @pytest.mark.parametrize(
@@ -61,6 +56,11 @@ def test_an_answer_that_fits_is_read(written: Any, reply: str, value: Any) -> No
         ({"a": "text"}, '{"a": "\\ud800"}', "surrogate"),
         (["text"], "[" * 100_000, "nested too deeply"),
         (["text"], '["a"', "delimiter"),
+        (
+            {"a": {"b": [{"c": "any"}]}},
+            '{"a": {"b": [{"c": null}, {"c": {"d": 1}}]}}',
+            r"the field a.b\[0\].c is missing",
+        ),
         ({"a": ["text"]}, '{"a": ["x", 1]}', r"a\[1\] must be text, and is 1"),
     ],
 )

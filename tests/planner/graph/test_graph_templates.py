@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.graph import GraphError
+from planbook.planner.errors import GraphError
 from planbook.planner.graph.templating import Expression, Template
 from planbook.planner.rendered import digest_of
 
@@ -143,8 +143,8 @@ def test_conditions(text: str, holds: bool) -> None:
     [
         ("", "unexpected 'end of template'"),
         ("look ==", "unexpected 'end of template'"),
-        ("a }} {{ b", "something stands after its end"),
-        ("look = 3", "something stands after its end"),
+        ("a }} {{ b", "chunk after expression"),
+        ("look = 3", "chunk after expression"),
         ("f(x)", "functions cannot be called"),
         ("not " * 5_000 + "a", "nested too deeply"),
         (" + ".join("1" * 3_000), "nested too deeply"),

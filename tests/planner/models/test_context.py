@@ -4,8 +4,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from planbook.planner import Message, Sampling
 from planbook.planner.errors import ContextExceeded
-from planbook.planner.models import Message, Sampling
 from planbook.planner.models.context import CLOSE, NAMED, OPEN, WHOLE, Fitted, fit, prompt_block, room
 from planbook.planner.models.tokens import estimate_prompt, estimate_tokens
 from planbook.planner.models.types import Speaker

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from planbook.planner import Message, Reply, Sampling
 from planbook.planner.errors import EpisodeStopped, ModelRefused
-from planbook.planner.models import Message, Reply, Sampling
 from planbook.planner.models.answers import ExchangeModel
-from planbook.planner.models.types import question_label, request_key
+from planbook.planner.models.types import asking, request_key
 
 POLL = 0.02
 ASK = [Message(role="system", content="Be brief."), Message(role="user", content="# Two\n\nlines: ä")]
@@ -60,7 +60,7 @@ def test_a_prompt_is_a_file_and_so_is_its_answer(tmp_path: Path) -> None:
         seen.append(prompt)
         return "the whole\ntext, ü\n"
 
-    with answering(folder, script), question_label("plan.j2"):
+    with answering(folder, script), asking("plan.j2"):
         reply = ExchangeModel(folder, poll=POLL).complete(ASK, Sampling())
     assert (reply.text, reply.finish, reply.model) == ("the whole\ntext, ü\n", "stop", "exchange")
     assert reply.usage.estimated

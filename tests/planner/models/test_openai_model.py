@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from planbook.planner import Message, Sampling, Usage
 from planbook.planner.errors import ContextExceeded, EpisodeStopped, ModelRefused, ModelUnavailable
-from planbook.planner.models import Message, Reply, Sampling, Usage
 from planbook.planner.models.openai_api import OpenAIModel
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.waiting import Timeouts
@@ -414,13 +414,6 @@ def test_nothing_is_read_or_asked_at_import(tmp_path: Path) -> None:
         [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(root)}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-
-
-def test_two_draws_of_a_request_have_two_seeds(server: Server) -> None:
-    asked = model(server)
-    replies: list[Reply] = [asked.complete(ASK, Sampling(seed=10, sample=n)) for n in range(2)]
-    assert [request["seed"] for request in server.requests] == [10, 11]
-    assert len(replies) == 2
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.planner.models import Usage
+from planbook.planner import Usage
 from planbook.planner.models.tokens import BadPrices, Prices
 
 MILLION = Usage(prompt=1_000_000, completion=1_000_000)

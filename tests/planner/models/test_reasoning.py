@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.models import Reply
+from planbook.planner import Reply
 from planbook.planner.models.reasoning import AfterReasoning, split, without_reasoning
 
 CODE = "```python\nprint('</think>')\n```"

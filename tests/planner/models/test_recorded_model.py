@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planbook.planner import Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage, read_recording
 from planbook.planner.errors import ModelError, ModelUnavailable, NotRecorded, UnknownModel
-from planbook.planner.models import Finish, Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage
-from planbook.planner.models.types import question_label, request_key
+from planbook.planner.models.types import Finish, asking, request_key
 from tests.ear import Ear
 
 
@@ -40,14 +40,12 @@ class Ending:
 def test_what_was_recorded_replays_without_the_model(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "a.jsonl"
     inner = ScriptedModel(echo, name="mine")
-    with question_label("plan.j2"):
+    with asking("plan.j2"):
         first = RecordedModel(path, inner).complete(say("hello\u2028\nthere"), Sampling())
     assert not first.replayed
     replay = RecordedModel(path)
     again = replay.complete(say("hello\u2028\nthere"), Sampling())
     assert again == first.model_copy(update={"replayed": True, "seconds": 0.0})
-    assert replay.made_with == "mine"
-
     header, entry = path.read_text(encoding="utf-8").splitlines()[0], json.loads(path.read_bytes().split(b"\n")[1])
     assert json.loads(header) == {"recording": 1, "made_with": "mine", "command": ""}
     assert entry["label"] == "plan.j2"
@@ -62,9 +60,9 @@ def test_what_was_recorded_replays_without_the_model(tmp_path: Path) -> None:
 
 def test_a_recording_names_what_it_was_made_with(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    RecordedModel(path, ScriptedModel(echo), made_with="answered by hand").complete(say("a"), Sampling())
+    RecordedModel(path, ScriptedModel(echo, name="one")).complete(say("a"), Sampling())
     RecordedModel(path, ScriptedModel(echo, name="other")).complete(say("b"), Sampling())
-    assert RecordedModel(path).made_with == "answered by hand"
+    assert read_recording(path)[0].made_with == "one"
     assert path.read_text().count("made_with") == 1
 
 
@@ -156,7 +154,7 @@ def test_processes_may_record_into_one_file(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     code = """
 import sys
-from planbook.planner.models import Message, RecordedModel, Sampling, ScriptedModel
+from planbook.planner import Message, RecordedModel, Sampling, ScriptedModel
 model = RecordedModel(sys.argv[1], ScriptedModel(lambda messages, sampling: "x" * 20_000))
 for number in range(25):
     model.complete([Message(role="user", content=f"{sys.argv[2]} {number}")], Sampling())
@@ -179,7 +177,10 @@ def test_a_kill_at_any_byte_loses_at_most_the_line_being_written(tmp_path: Path)
         model.complete(say(text), Sampling())
         ends.append(path.stat().st_size)
     whole = path.read_bytes()
+    special = [place for place, byte in enumerate(whole) if byte == ord("\n") or byte > 127]
     for size in range(len(whole)):
+        if size % 9 and all(abs(size - place) > 2 for place in special):
+            continue  # in the middle of a line, one byte is as good as the next
         path.write_bytes(whole[:size])
         kept = [text for text, end in zip(("ä", "b"), ends, strict=True) if size >= end - 1]  # only "\n" may be missing
         if size:
@@ -213,13 +214,13 @@ def test_a_line_that_is_no_entry_is_named(tmp_path: Path) -> None:
 def test_a_miss_names_the_nearest_and_where_they_part(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     model = RecordedModel(path, ScriptedModel(echo))
-    with question_label("plan.j2"):
+    with asking("plan.j2"):
         model.complete(say("rules", "yes", "Your task is 1"), Sampling())
         model.complete(say("rules", "yes", "Your task is 1", "code", "Go on"), Sampling())
     model.complete(say("others"), Sampling())
     replay = RecordedModel(path)
 
-    with question_label("plan.j2"), pytest.raises(NotRecorded) as told:
+    with asking("plan.j2"), pytest.raises(NotRecorded) as told:
         replay.complete(say("rules", "yes", "Your task is 1", "code", "Go on!"), Sampling())
     assert (
         "prompt of plan.j2 (5 messages, the last: (user, 'Go on!', 6 characters)); the nearest of its 3 (of plan.j2) "
@@ -230,10 +231,10 @@ def test_a_miss_names_the_nearest_and_where_they_part(tmp_path: Path) -> None:
     with pytest.raises(NotRecorded, match=r"has the same messages, drawn otherwise: seed 0 was recorded, 1 is asked"):
         replay.complete(say("others"), Sampling(seed=1))
     long = "The rules now are these. " * 40
-    with question_label("plan.j2"):
+    with asking("plan.j2"):
         model.complete(say("rules", "yes", f"{long}A"), Sampling())
     with (
-        question_label("plan.j2"),
+        asking("plan.j2"),
         pytest.raises(NotRecorded, match=r"message 3 on: \(user, 'The rules.*1002 characters\), recorded was .*1001"),
     ):
         RecordedModel(path).complete(say("rules", "yes", f"{long}BC"), Sampling())

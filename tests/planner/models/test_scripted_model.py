@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
+from planbook.planner import Message, Model, Sampling, ScriptedModel
 from planbook.planner.errors import ContextExceeded, ModelRefused
-from planbook.planner.models import Message, Model, Sampling, ScriptedModel
 from planbook.planner.models.tokens import estimated_usage
 from tests.ear import Ear
 

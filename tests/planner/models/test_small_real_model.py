@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from planbook.planner import Message, RecordedModel, Sampling
 from planbook.planner.errors import ContextExceeded
-from planbook.planner.models import Message, RecordedModel, Sampling
 from planbook.planner.models.openai_api import OpenAIModel
 from planbook.planner.models.tokens import estimate_prompt
 from tests.ear import Ear

@@ -11,13 +11,13 @@ from planbook.sandbox import (
     bound_by_part,
     carry,
     checks,
-    definitions,
+    defined_names,
     parse_source,
     read_reply,
-    sections,
     statements_of,
 )
 from planbook.sandbox.policy.compiler import CompileRequest, compile_request
+from planbook.sandbox.reading.definitions import step_numbers
 from planbook.sandbox.reading.scopes import scopes_of
 from tests.sandbox.fuzz.programs import Choices, part
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
@@ -177,8 +177,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "streamed": streamed,
     "streamed reply": lambda reply: list(GrowingReply().add(reply)),
     "statements": lambda code: statements_of(code.split("\n")),
-    "sections": sections,
-    "definitions": definitions,
+    "steps": step_numbers,
+    "definitions": defined_names,
     "carried": carried,
     "bound names": bound_by_part,
     "scopes": scopes,

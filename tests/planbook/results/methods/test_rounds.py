@@ -108,7 +108,7 @@ def test_branches_are_counted_by_fate_and_remedies_by_what_they_saved(tmp_path: 
     assert branches.endswith("remedies tried 2, kept 1.")
 
 
-def test_what_a_rewind_does_not_bring_back_is_told(tmp_path: Path) -> None:
+def test_what_a_rewind_does_not_bring_back_is_reported(tmp_path: Path) -> None:
     with closing(a_run(tmp_path / "run", 1)) as run:
         book = Book(run, "task/0")
         book.plan(0, 4, lasting=2, lasting_gone_behind=1)

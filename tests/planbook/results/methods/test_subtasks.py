@@ -53,7 +53,7 @@ def figures(summary: Summary) -> DecompositionFigures:
     return found
 
 
-def test_claims_of_whole_tasks_are_held_against_the_verdict(tmp_path: Path) -> None:
+def test_claims_of_whole_tasks_are_compared_with_the_verdict(tmp_path: Path) -> None:
     boasted = ("a", FAILED, [(EXECUTOR, 1, True)])
     right = ("a", SOLVED, [(EXECUTOR, 1, True)])
     modest = ("a", SOLVED, [(EXECUTOR, 1, False)])

@@ -1,7 +1,12 @@
-"""Compare an episode with its recording: find the first difference, and whether only names of objects differ."""
+"""Replay a run: play its episodes again and compare each with its recording. Nothing is written.
 
+The comparison finds the first difference, and whether only names of objects differ.
+"""
+
+import queue
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any
 
@@ -13,6 +18,7 @@ from planbook.planner import (
     Body,
     Cell,
     Ending,
+    EpisodeStopped,
     EventKind,
     JournalMismatch,
     MemoryJournal,
@@ -29,10 +35,11 @@ from planbook.planner import (
     pass_on,
     play,
 )
-from planbook.runs import Entry, Run, last_path
+from planbook.runs import Entry, Run, last_path, recorded_endings
 from planbook.wording import UNPLAYED, counted, outcome_of, score_of, why
-from planbook.workers import EpisodeWorker
+from planbook.workers import EpisodeWorker, Hosting, Steering
 
+OnComparison = Callable[[Entry, "Comparison"], None]
 Events = Mapping[Any, Body]
 NOT_COMPARED = ("heard", "versions", "sitting", "control")
 """Kinds of events that do not describe the course of an episode."""
@@ -172,6 +179,34 @@ class RerunModel:
         reply = Reply.model_validate(body["reply"])
         text, _ = pass_on(reply.text, on_text)
         return reply.model_copy(update={"text": text})
+
+
+def replay_run(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
+    """Play every recorded episode again in threads and compare it. Returns False if Ctrl-C stopped the replay."""
+    from planbook.workers import in_threads, workers_of  # every command describes events, and few replay a run
+
+    entries, endings, steering = run.entries(), recorded_endings(run), Steering()
+    waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
+    compared: queue.SimpleQueue[tuple[Entry, Comparison]] = queue.SimpleQueue()
+    for entry in entries:
+        waiting.put(entry)
+
+    def replay_waiting(notify: Callable[[], None]) -> None:
+        with open_worker() as worker, suppress(queue.Empty):
+            while True:
+                if steering.stopped:
+                    raise EpisodeStopped
+                entry = waiting.get_nowait()
+                compared.put((entry, replay_episode(run, entry, worker, endings.get(entry.index))))
+                notify()
+
+    def report() -> None:
+        while not compared.empty():
+            on_comparison(*compared.get())
+
+    count = min(hosting.jobs if run.config.environment.parallel else 1, len(entries))
+    with workers_of(run, hosting.unsafe_no_sandbox, steering, silent=True) as open_worker:
+        return in_threads(count, replay_waiting, steering, report)
 
 
 def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending | None) -> Comparison:

@@ -1,0 +1,37 @@
+"""The figures of a run compared with those of the method's papers (``--table``)."""
+
+from contextlib import closing
+from pathlib import Path
+
+from planbook.config import Config
+from planbook.console import console
+from planbook.papers.comparison import PaperComparison, compare_with_papers
+from planbook.papers.published import publications
+from planbook.papers.tables import paper_tables
+from planbook.results.summary import Summary
+from planbook.runs import Run
+from planbook.terminal.printing import print_parts
+
+
+class Tested(Summary):
+    """Output of ``--table --json``; no table for an environment that no paper uses."""
+
+    table: PaperComparison | None
+
+
+def with_table(summary: Summary) -> Tested:
+    """Print the comparison with papers and return the summary with it. Raises BadRun, BadKnowledge."""
+    with closing(Run.open(Path(summary.run))) as run:
+        config = run.config
+    comparison = compare_with_papers(config, summary)
+    print_parts(console(), paper_tables(comparison) if comparison else [_no_figures(config)])
+    return Tested(**dict(summary), table=comparison)
+
+
+def _no_figures(config: Config) -> str:
+    papers = (f"{paper.paper} has them for {_enumerate(paper.environments)}." for paper in publications())
+    return f"No paper has figures for {config.environment.name}. {' '.join(papers)}"
+
+
+def _enumerate(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,181 @@
+"""`planbook test`: test tasks played with what was learned, and learning curves."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+from pydantic import BaseModel, ConfigDict
+from rich.table import Table
+
+from planbook import errors
+from planbook.commands.building import ablated_options
+from planbook.commands.playing import play
+from planbook.commands.published import with_table
+from planbook.config import Config
+from planbook.console import console, right_aligned
+from planbook.envs import Task
+from planbook.options import JSON, PLAYING, TABLE, Command, options
+from planbook.papers.comparison import PaperComparison
+from planbook.planner import Budget, Spent
+from planbook.results.learning_cost import BuildingCost, Paying, Reached, reached_after
+from planbook.results.measures import ALL
+from planbook.results.summary import Summary
+from planbook.results.table import read_run
+from planbook.results.telling import paying_table
+from planbook.runs import Run, is_run, new_folder
+from planbook.settings import Settings
+from planbook.spending import prices_from, spent_so_far
+from planbook.terminal.printing import print_parts
+from planbook.wording import NO_FIGURE, fixed, interval
+
+STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
+TEST_SEEDS = range(1000, 2000)
+"""Seeds of tests where tasks are generated from seeds; building uses others."""
+TEST_TASKS_PER_TYPE = 6
+
+
+class Point(BaseModel):
+    """One test run of a curve, and the cost of building up to it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    after: int
+    interval: tuple[float, float]
+    until_then: Reached
+    summary: Summary
+
+
+class Curve(BaseModel):
+    """Output of ``planbook test --after N,N --json``."""
+
+    model_config = ConfigDict(frozen=True)
+
+    library: str
+    curve: tuple[Point, ...]
+    paying: dict[str, Paying | None] = {}
+    """The cost of a solved task with learning included, by the number of building tasks."""
+    table: PaperComparison | None = None
+    """Comparison of the last point with the papers (--table)."""
+
+
+@click.command("test", cls=Command)
+@options(*PLAYING)
+@TABLE
+@JSON
+def test_command(settings: Settings, table: bool) -> tuple[int, Summary | Curve]:
+    """Play test tasks with what was learned, and learn nothing from them."""
+    return test(settings, table=table or settings.paper)
+
+
+def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
+    """Play test tasks with what was learned, in one run for each number of building tasks (--after)."""
+    after = sorted({*settings.after}) if len(settings.after) > 1 else []
+    config = test_config(settings.model_copy(update={"after": ()}) if after else settings)
+    series = Series(settings)
+    if not after:
+        code, summary = series.play(config, settings.out)
+        return code, with_table(summary) if table else summary
+    code, curve = play_curve(config, after, settings.out or new_folder(config), series)
+    if table:
+        comparison = with_table(curve.curve[-1].summary).table
+        curve = curve.model_copy(update={"table": comparison})
+    return code, curve
+
+
+def test_config(settings: Settings) -> Config:
+    """Return the configuration of a test. Defaults: the learned library, and procedures if no model is named."""
+    planner = settings.planner or ("automanual" if settings.models else "procedures")
+    settings = settings.with_learned_library()
+    settings = settings.with_default_tasks(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
+    return settings.config(planner, ablated_options(planner, settings.without))
+
+
+class Series:
+    """Plays runs one after another, within one budget for all."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._hosting, self._store = settings.hosting(), settings.store
+        self._played: list[Path] = []
+
+    def play(self, config: Config, out: Path | None, tasks: Sequence[Task] | None = None) -> tuple[int, Summary]:
+        """Play a run of ``tasks``, by default the selected ones, and return its exit code."""
+        hosting = self._hosting.model_copy(update={"budget": self._remaining()})
+        code, summary = play(config, out, hosting, store=self._store, tasks=tasks)
+        self._played.append(Path(summary.run))
+        return code, summary
+
+    def _remaining(self) -> Budget | None:
+        if self._hosting.budget is None:
+            return None
+        return remaining(self._hosting.budget, sum(map(self._spent, self._played), Spent()))
+
+    def _spent(self, folder: Path) -> Spent:
+        with closing(Run.open(folder)) as run:
+            return spent_so_far(run.own_events(), prices_from(self._hosting.prices))
+
+
+def remaining(budget: Budget, spent: Spent) -> Budget:
+    """Return the unspent part of a budget."""
+    limits = {name: getattr(budget, name) for name in ("calls", "tokens", "money", "actions", "seconds")}
+    left = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items() if limit is not None}
+    return budget.model_copy(update=left)
+
+
+def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) -> tuple[int, Curve]:
+    """Play a test run for each number of building tasks, in folders below ``out``, and print the curve.
+
+    Stops after the first run that is interrupted or whose budget ends; the same command continues. Raises BadArgument,
+    BadRun.
+    """
+    cost, points, worst = _building_cost(config, after), list[Point](), errors.OK
+    for number in after:
+        code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}")
+        until_then = reached_after(cost, number)
+        points.append(Point(after=number, interval=summary.intervals[ALL], until_then=until_then, summary=summary))
+        worst = max(worst, code)
+        if code in STOPPED:
+            message = f"Not finished at {number} building tasks; the same command with --out {out} continues."
+            console().print(message, soft_wrap=True)
+            break
+    curve = Curve(library=config.library, curve=tuple(points), paying=curve_paying(points))
+    screen = console()
+    screen.print(curve_table(curve))
+    print_parts(screen, paying_table(curve.paying, "building tasks"))
+    return worst, curve
+
+
+def _building_cost(config: Config, after: Sequence[int]) -> BuildingCost:
+    folder = config.library_folder
+    if not is_run(folder):
+        raise errors.BadArgument("--after N,N: the building tasks are those of a building run; name it with --library")
+    with closing(Run.open(folder)) as run:
+        cost, tasks = read_run(run).building_cost(), len(run.entries())
+    if max(after) > tasks:
+        raise errors.BadArgument(f"--after {max(after)}: {folder} has {tasks} building tasks")
+    return cost
+
+
+def curve_paying(points: Sequence[Point]) -> dict[str, Paying | None]:
+    """Return the cost of a solved task at each point, learning included, compared with the point without learning."""
+    costs = {str(point.after): point.summary.paying for point in points}
+    baseline = costs.get("0")
+    return {
+        name: paying.compared_with("no building tasks", baseline) if paying and baseline and name != "0" else paying
+        for name, paying in costs.items()
+    }
+
+
+def curve_table(curve: Curve) -> Table:
+    """Return a row for each point: success, model calls of the test, and the cost of building up to it."""
+    test_columns = ("building\ntasks", "\nsolved", "\n95 % interval", "error\nsteps", "model\ncalls")
+    building_columns = ("built:\ncalls", "\ntokens", "\nactions", "\nprocedures")
+    title = "success by building tasks; cost of building up to each point"
+    table = right_aligned(None, (*test_columns, *building_columns), title=title, unbroken=True)
+    for point in curve.curve:
+        summary, built, (low, high) = point.summary, point.until_then, point.interval
+        share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else NO_FIGURE
+        figures = (summary.model_calls, built.calls, built.tokens, built.actions, built.procedures)
+        steps = fixed(summary.mean_error_steps, 2)
+        table.add_row(str(point.after), share, interval(low, high), steps, *(f"{figure:,}" for figure in figures))
+    return table

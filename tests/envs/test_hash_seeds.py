@@ -1,0 +1,57 @@
+"""What an environment makes of a seed is the same in every process, whatever the seed of Python's hashes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = {
+    "alfworld": """
+from planbook.envs.alfworld import generated
+from planbook.envs.alfworld.goals import TYPES
+print([dict(generated.make(kind, seed).data) for kind in TYPES for seed in (0, 7)])
+""",
+    "crafter": """
+from itertools import islice
+from tests.envs.crafter_games import begun, wild
+world = begun(4)
+told = [world.act(action).text for action in islice(wild(world, 4), 120)]
+assert all("Beside you" in text for text in told)
+print(told, world.game.land.random.random_sample())
+""",
+    "minecraft": """
+from tests.minecraft_plans import TO_DIAMOND, begun, walk
+world = begun()
+print(world.scene(), [each.text for each in walk(world, TO_DIAMOND)], world.state())
+""",
+    "tabletop": """
+from planbook.envs import Selection
+from planbook.envs.tabletop import Tabletop
+world, tasks = Tabletop(), Tabletop.tasks(Selection(seeds=tuple(range(8))))
+assert len(tasks) == 40
+print([[world.reset(task).text, world.state(), world.things(), world.places()] for task in tasks])
+""",
+    "textcraft": """
+import sys
+from planbook.envs import Selection, load_environment
+world = load_environment("textcraft")
+assert not {"textcraft", "gymnasium"} & set(sys.modules), "imported before it is needed"
+print([world().reset(task).text for split in world.splits for task in world.select(Selection(split=split))])
+""",
+}
+
+
+@pytest.mark.parametrize("env", PROGRAMS)
+def test_a_seed_gives_the_same_in_every_process(env: str) -> None:
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", PROGRAMS[env]],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])},
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
+        for seed in ("1", "77")
+    ]
+    assert told[0] == told[1] != b""
