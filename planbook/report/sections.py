@@ -37,7 +37,8 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
         parts.append(blocks.section("What was learned", "learned", learned_blocks(run, anchor, states)))
     if figures := list(part_blocks(figure_parts(summary))):
         parts.append(blocks.section("Figures", "figures", figures))
-    parts.append(blocks.section("Cost", "cost", cost_blocks(run)))
+    if costs := list(cost_blocks(run)):
+        parts.append(blocks.section("Cost", "cost", costs))
     parts.append(blocks.section("What the figures count", "trust", trust_blocks(ended, anchor)))
     parts.append(blocks.section("Settings", "asked-for", settings_blocks(run)))
     for section in parts:

@@ -85,7 +85,7 @@ def _most_tokens_first(pair: tuple[str, Spent]) -> tuple[int, str]:
 
 
 def cost_blocks(run: RunResults) -> Iterator[Block]:
-    """Yield sentences and tables of the costs of a run."""
+    """Yield sentences and tables of the costs of a run; nothing if it asked no model."""
     by_kind, spent, outside = costs(run), run.cost, run.outside_cost
     yield from map(blocks.paragraph, (*spending_lines(run.summary()), *paying_line(run.paying())))
     if not by_kind["role"]:
