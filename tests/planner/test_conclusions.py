@@ -12,7 +12,7 @@ from planbook.planner.models import Message, OnText, Reply, Sampling
 from planbook.planner.roles import Roles
 from planbook.planner.trajectory import Recalled
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
-from planbook.sandbox import definitions
+from planbook.sandbox import defined_names
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 HELPERS = """import re
@@ -143,7 +143,7 @@ def test_the_code_of_a_success_brings_the_helpers_that_it_uses() -> None:
     reply = "```python\nfor box in boxes(task):\n    agent.open(box)\n```"
     _, code, _ = concluded(reply, over(Outcome.DIRECT_SUCCESS, helpers=HELPERS))
     assert code.endswith("\n\nfor box in boxes(task):\n    agent.open(box)")
-    assert [definition.name for definition in definitions(code)] == ["names", "boxes"]
+    assert defined_names(code) == ["names", "boxes"]
     assert "import re\n" in code
     assert "LIMIT = 9" in code
     assert "Finder" not in code
@@ -176,8 +176,8 @@ def test_code_stands_alone_with_what_it_uses(code: str, brings: set[str]) -> Non
     space: dict[str, object] = {"task": Task}
     exec(alone, space)
     assert "x" in space
-    own = {definition.name for definition in definitions(code)}
-    assert {definition.name for definition in definitions(alone)} - own == brings
+    own = set(defined_names(code))
+    assert set(defined_names(alone)) - own == brings
 
 
 def test_code_that_uses_no_helper_stays_as_it_is() -> None:
