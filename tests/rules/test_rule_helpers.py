@@ -151,7 +151,7 @@ def test_whatever_stands_in_an_example_nothing_is_raised(sandbox: Sandbox, code:
 
 
 def test_of_broken_code_what_stands_whole_is_kept(sandbox: Sandbox) -> None:
-    helpers = helper_code([("rule_1", "def f(:\n    pass\n\ndef whole():\n    return 1\n")], Toy)
+    helpers = helper_code(["def f(:\n    pass\n\ndef whole():\n    return 1\n"], Toy)
     assert bound_names(helpers) == {"whole"}
     assert defined(sandbox, helpers, "print(whole())")[1] == "1\n"
 
