@@ -80,7 +80,6 @@ uses: boxes
 """
 
 import re
-
 WORDS = re.compile("[a-z]+")  # of a goal
 
 
