@@ -134,7 +134,7 @@ def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     """
     chosen = _settings(settings)
     with nullcontext() if verbose else quiet():
-        return _played(*play_settings(chosen, "procedures"))
+        return _played(*play_settings(chosen, "procedures", as_json=False))
 
 
 def build(*, verbose: bool = False, **settings: Any) -> PlayedRun:
@@ -149,7 +149,7 @@ def build(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     """
     chosen = _settings(settings)
     with nullcontext() if verbose else quiet():
-        return _played(*build_rules(chosen))
+        return _played(*build_rules(chosen, as_json=False))
 
 
 def test(*, verbose: bool = False, **settings: Any) -> PlayedRun:  # noqa: PT028
@@ -164,7 +164,7 @@ def test(*, verbose: bool = False, **settings: Any) -> PlayedRun:  # noqa: PT028
     if len(chosen.after) > 1:
         raise BadArgument("after: a learning curve is several runs; call planbook.test with one number at a time")
     with nullcontext() if verbose else quiet():
-        code, summary = play_tests(chosen, table=False)
+        code, summary = play_tests(chosen, table=False, as_json=False)
     assert isinstance(summary, Summary)
     return _played(code, summary)
 

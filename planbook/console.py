@@ -1,16 +1,13 @@
 """Consoles for human-readable output, and tables of figures: a column of names, then right-aligned figures."""
 
-import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
-from typing import Any, Literal, TextIO
+from typing import Literal, TextIO
 
-import click
-from pydantic import BaseModel
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
@@ -120,7 +117,6 @@ def _width(stream: TextIO) -> int | None:
 
 
 _QUIET = ContextVar("quiet", default=False)
-_JSON = ContextVar("json", default=False)
 
 
 class QuietableConsole(Console):
@@ -139,33 +135,18 @@ class QuietableConsole(Console):
 ERRORS = QuietableConsole(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
 
 
-def console() -> Console:
-    """Return the console for tables: standard output, or standard error inside ``ending_in_json``."""
-    if _JSON.get():
+def console(as_json: bool) -> Console:
+    """Return the console for tables: standard output, or standard error when JSON ends standard output."""
+    if as_json:
         return ERRORS
     return QuietableConsole(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
 
 
 @contextmanager
-def _switched_on(switch: ContextVar[bool]) -> Iterator[None]:
-    token = switch.set(True)
+def quiet() -> Iterator[None]:
+    """Print nothing from this thread until the block ends."""
+    token = _QUIET.set(True)
     try:
         yield
     finally:
-        switch.reset(token)
-
-
-def quiet() -> AbstractContextManager[None]:
-    """Print nothing from this thread until the block ends."""
-    return _switched_on(_QUIET)
-
-
-def ending_in_json() -> AbstractContextManager[None]:
-    """Leave standard output to a JSON object: print tables on standard error until the block ends."""
-    return _switched_on(_JSON)
-
-
-def print_json(result: BaseModel | Mapping[str, Any]) -> None:
-    """Print a result as one line of JSON."""
-    value = json.loads(result.model_dump_json()) if isinstance(result, BaseModel) else result
-    click.echo(json.dumps(value, separators=(",", ":")))  # ASCII, which every terminal can show
+        _QUIET.reset(token)

@@ -4,17 +4,14 @@ pydantic-settings and cyclopts have no repeated NAME=VALUE options, so either wo
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from functools import wraps
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import click
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from planbook.console import ending_in_json, print_json
 from planbook.option_values import Option, option_of
 from planbook.settings import Settings
 
@@ -24,25 +21,10 @@ PRICES = click.option(
     "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
 )
 TABLE = click.option("--table", is_flag=True, help="Compare the figures of the run with those of the method's papers.")
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
+JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
 METAVARS: Mapping[Any, str] = {int: "N", int | None: "N"}
 
 Body = Callable[..., Any]
-
-
-def JSON(body: Callable[..., tuple[int, BaseModel | Mapping[str, Any]]]) -> Body:  # noqa: N802 - like the options
-    """Add ``--json`` to a function that returns an exit code, and the result with which standard output ends."""
-
-    @AS_JSON
-    @wraps(body)
-    def run(as_json: bool, **values: Any) -> int:
-        with ending_in_json() if as_json else nullcontext():
-            code, result = body(**values)
-        if as_json:
-            print_json(result)
-        return code
-
-    return run
 
 
 class SettingOption(click.Option):

@@ -73,5 +73,5 @@ def toy_run(folder: Path, planner: str, seeds: int = 6, **asked: Any) -> Path:
     config = Config(
         **{"planner": planner, "env": "toy", "selection": selection, "actions": 30, "models": model} | asked
     )
-    play(config, folder, Hosting())
+    play(config, folder, Hosting(), as_json=True)
     return folder

@@ -82,13 +82,13 @@ class Formulated(BaseModel):
     run: str
 
 
-def build(settings: Settings) -> tuple[int, Summary]:
+def build(settings: Settings, *, as_json: bool) -> tuple[int, Summary]:
     """Begin a building run, or resume the one in the folder, and build to the end."""
     if settings.resume is not None:
-        return play_settings(settings, "")
+        return play_settings(settings, "", as_json=as_json)
     config = config_from_sources(settings) if settings.sources else building_config(settings)
     check_roles(config, learners(config))
-    return play(config, settings.out, settings.hosting(), store=settings.store)
+    return play(config, settings.out, settings.hosting(), as_json=as_json, store=settings.store)
 
 
 def building_config(settings: Settings) -> Config:
@@ -146,26 +146,26 @@ def check_verifying(config: Config) -> None:
         ) from error
 
 
-def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
+def test(settings: Settings, *, table: bool, as_json: bool) -> tuple[int, Summary | Curve]:
     """Play test tasks with what was learned, in one run for each number of building tasks (--after)."""
     after = settings.after if len(settings.after) > 1 else ()
     config = test_config(settings.model_copy(update={"after": ()}) if after else settings)
-    series = Series(settings)
+    series = Series(settings, as_json=as_json)
     if not after:
         code, summary = series.play(config, settings.out)
         if not table:
             return code, summary
-        return code, Tested.of(summary, show_comparison(config, summary))
+        return code, Tested.of(summary, show_comparison(config, summary, as_json=as_json))
     out = settings.out or new_folder(config)
-    code, curve = play_curve(config, after, out, series)
+    code, curve = play_curve(config, after, out, series, as_json=as_json)
     if table:
         last = curve.curve[-1]
-        comparison = show_comparison(config.model_copy(update={"after": last.after}), last.summary)
+        comparison = show_comparison(config.model_copy(update={"after": last.after}), last.summary, as_json=as_json)
         curve = curve.model_copy(update={"table": comparison})
     return code, curve
 
 
-def effect(folder: Path, parts: Sequence[str], settings: Settings) -> tuple[int, Effects]:
+def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: bool) -> tuple[int, Effects]:
     """Measure on test tasks what the rules and skills of a library are worth: the named ``parts``, or all."""
     building = RunFile.read(folder).config if is_run(folder) else None
     env = settings.env or (building.env if building else "")
@@ -179,8 +179,8 @@ def effect(folder: Path, parts: Sequence[str], settings: Settings) -> tuple[int,
             f"name the model that plays with --model{f' ({folder} was built with {models})' if models else ''}; or "
             "measure the procedures alone, which ask no model, with --planner procedures"
         )
-    series = Series(settings)
-    return play_effects(config, parts or known, settings.out or new_folder(config), series)
+    series = Series(settings, as_json=as_json)
+    return play_effects(config, parts or known, settings.out or new_folder(config), series, as_json=as_json)
 
 
 def test_config(settings: Settings) -> Config:
@@ -193,10 +193,10 @@ def test_config(settings: Settings) -> Config:
 
 
 def formulate(
-    folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting
+    folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting, *, as_json: bool
 ) -> tuple[int, Formulated]:
     """Write manuals from the rules of a building run, and export them."""
-    out = console()
+    out = console(as_json)
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
             raise errors.BadArgument(f"{folder} is not a building run; rules come from `planbook build`")
@@ -235,7 +235,7 @@ TARGET = 0.95
 """The share of solved tasks in the headline of a curve."""
 
 
-def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) -> tuple[int, Curve]:
+def play_curve(config: Config, after: Sequence[int], out: Path, series: Series, *, as_json: bool) -> tuple[int, Curve]:
     """Play a test run for each number of building tasks, in folders below ``out``, and print the curve.
 
     Stops after the first run that is interrupted or whose budget ends; the same command continues. Raises BadArgument,
@@ -249,10 +249,10 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
         worst = max(worst, code)
         if code in STOPPED:
             message = f"Not finished at {number} building tasks; the same command with --out {out} continues."
-            console().print(message, soft_wrap=True)
+            console(as_json).print(message, soft_wrap=True)
             break
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_paying(points))
-    screen = console()
+    screen = console(as_json)
     screen.print(curve_table(curve))
     screen.print(target_line(curve))
     print_parts(screen, paying_table(curve.paying, "building tasks"))
@@ -307,18 +307,18 @@ def curve_table(curve: Curve) -> Table:
     return table
 
 
-def show_comparison(config: Config, summary: Summary) -> PaperComparison | None:
+def show_comparison(config: Config, summary: Summary, *, as_json: bool) -> PaperComparison | None:
     """Print the figures of a run and of the papers, or a line that no paper has any."""
-    out, comparison = console(), compare_with_papers(config, summary)
+    out, comparison = console(as_json), compare_with_papers(config, summary)
     print_parts(out, paper_tables(comparison) if comparison else [_no_figures(config)])
     return comparison
 
 
-def with_table(summary: Summary) -> Tested:
+def with_table(summary: Summary, *, as_json: bool) -> Tested:
     """Print the comparison with papers and return the summary with it. Raises BadRun, BadKnowledge."""
     with closing(Run.open(Path(summary.run))) as run:
         config = run.config
-    return Tested.of(summary, show_comparison(config, summary))
+    return Tested.of(summary, show_comparison(config, summary, as_json=as_json))
 
 
 def _no_figures(config: Config) -> str:

@@ -49,24 +49,24 @@ from planbook.wording import counted
 @click.argument("env", metavar="FILE.py[:Class]")
 @options("env_options")
 @JSON
-def check_env(env: str, settings: Settings) -> int:
+def check_env(env: str, settings: Settings, as_json: bool) -> int:
     """Check your own environment: play random actions on a few tasks of each split, and list every mistake."""
     settings = settings.model_copy(update={"env": env})
     try:
         checked = check_environment(settings.environment(), settings.environment_options())
     except UnknownEnvironment as error:
         checked = Checked((str(error),), {}, 0, 0)
-    return _show_mistakes(env, checked)
+    return _show_mistakes(env, checked, as_json=as_json)
 
 
-def _show_mistakes(env: str, checked: Checked) -> int:
-    out, mistakes = console(), checked.mistakes
+def _show_mistakes(env: str, checked: Checked, *, as_json: bool) -> int:
+    out, mistakes = console(as_json), checked.mistakes
     lines = [*mistakes, *(f"not checked: split {split}: {why}" for split, why in checked.unchecked.items())]
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
     tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
         out.print(line, markup=False, soft_wrap=True)
-    return (errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **checked._asdict()})
+    return answer(errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **checked._asdict()}, as_json=as_json)
 
 
 def dry_runs(plan: Path, settings: Settings) -> Iterator[tuple[Task, DryRun | None]]:
@@ -102,14 +102,14 @@ def _visible_task(environment: type[Environment], options: BaseModel | None, tas
         return seen_task(task, instance.reset(task))
 
 
-def execute_plan(plan: Path, settings: Settings) -> tuple[int, Summary]:
+def execute_plan(plan: Path, settings: Settings, *, as_json: bool) -> tuple[int, Summary]:
     """Run one plan file, or one procedure, on the selected tasks.
 
     Its steps are printed as they happen if one episode is played at a time, in this process.
     """
     in_order = settings.jobs == 1 and settings.executor == "threads"
     code = plan_code(plan, settings).model_dump(mode="json")
-    return play_settings(settings, "code", code, watch=Live(console()) if in_order else None)
+    return play_settings(settings, "code", code, as_json=as_json, watch=Live(console(as_json)) if in_order else None)
 
 
 def plan_code(plan: Path, settings: Settings) -> GivenCode:
@@ -171,26 +171,26 @@ def _with_file_line(fault: Fault, code: str, text: str) -> Fault:
 
 
 def show_faults(
-    plan: Path, faults: list[Fault], *, more: Mapping[str, object] = MappingProxyType({})
+    plan: Path, faults: list[Fault], *, as_json: bool, more: Mapping[str, object] = MappingProxyType({})
 ) -> int:
     """Print the faults with their lines, and their number; ``more`` is added to the JSON."""
-    out = console()
+    out = console(as_json)
     for fault in faults:
         message = str(fault).removeprefix(f"line {fault.line}: ")
         out.print(f"{plan}:{fault.line or 1}: {message}", markup=False, soft_wrap=True)
     out.print(f"{plan}: {counted(len(faults), 'fault') if faults else 'no faults'}")
     result = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults], **more}
-    return (errors.BAD_INPUT if faults else errors.OK, result)
+    return answer(errors.BAD_INPUT if faults else errors.OK, result, as_json=as_json)
 
 
-def show_checked(plan: Path, faults: list[Fault], runs: list[tuple[Task, DryRun | None]]) -> int:
+def show_checked(plan: Path, faults: list[Fault], runs: list[tuple[Task, DryRun | None]], *, as_json: bool) -> int:
     """Print the result of each dry run, then the faults of the plan and of its dry runs, each once."""
     found = {fault: None for _, run in runs if run for fault in run.faults}
-    out = console()
+    out = console(as_json)
     for task, run in runs:
         out.print(f"{plan}: dry run on {task.id}: {_describe_dry_run(task, run)}", markup=False, soft_wrap=True)
     facts = [{"task": task.id, **(dataclasses.asdict(run) if run else {"declared": False})} for task, run in runs]
-    return show_faults(plan, [*faults, *found], more={"dry_runs": facts} if runs else {})
+    return show_faults(plan, [*faults, *found], as_json=as_json, more={"dry_runs": facts} if runs else {})
 
 
 def _describe_dry_run(task: Task, run: DryRun | None) -> str:

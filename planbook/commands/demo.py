@@ -55,9 +55,9 @@ NEXT = """Next:
 class Demo:
     """Plays the parts one after another, each in its own folder; ``code`` is the worst exit code."""
 
-    def __init__(self, out: Path | None, hosting: Hosting, *, store: str | None = None) -> None:
+    def __init__(self, out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None = None) -> None:
         self._out, self._hosting, self._as_json, self._store = out, hosting, as_json, store
-        self.screen = console()
+        self.screen = console(as_json)
         self.summaries: list[Summary] = []
         self.code = errors.OK
 
@@ -79,10 +79,10 @@ class Demo:
         built = self._folder(BUILDING, "build")
         hosting = {name: getattr(self._hosting, name) for name in Invocation.model_fields}
         where = {"out": built, "store": self._store, "executor": "threads"}  # building plays one episode at a time
-        self._add(*building.build(BUILDING.model_copy(update=hosting | where)))
+        self._add(*building.build(BUILDING.model_copy(update=hosting | where), as_json=self._as_json))
         if self.code in STOPPED:
             return
-        code, _ = building.formulate(built, {}, None, self._hosting)
+        code, _ = building.formulate(built, {}, None, self._hosting, as_json=self._as_json)
         self.code = max(self.code, code)
         self.screen.print()
         tested = building.test_config(TESTING.model_copy(update={"library": str(built)}))
@@ -93,7 +93,7 @@ class Demo:
     def _show_next(self, built: Path) -> None:
         """Write the report of the building run, and suggest what to try next."""
         self.screen.print("Report, to open in a browser: ", end="")
-        report_runs((built,), None, None)
+        report_runs((built,), None, None, as_json=self._as_json)
         plan = min((built / "learnt").rglob("procedures/*.py"))
         message = NEXT.format(tested=self.summaries[-1].run, plan=plan, kind=plan.stem)
         self.screen.print(message, markup=False, soft_wrap=True)
@@ -114,9 +114,9 @@ class Demo:
         self.screen.print()
 
 
-def show(out: Path | None, hosting: Hosting, *, store: str | None = None) -> tuple[int, list[Summary]]:
+def show(out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None = None) -> tuple[int, list[Summary]]:
     """Play stored procedures on ALFWorld and, if Chromium is installed, on web pages; then four methods; then learn."""
-    demo = Demo(out, hosting, store=store)
+    demo = Demo(out, hosting, as_json=as_json, store=store)
     demo.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
     for settings in (ALFWORLD_TASKS, MINIWOB_TASKS):
         demo.play_procedures(settings)

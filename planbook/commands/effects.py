@@ -27,14 +27,14 @@ STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 class Series:
     """Plays runs one after another, within one budget for all."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, as_json: bool) -> None:
         self._hosting, self._store, self._as_json = settings.hosting(), settings.store, as_json
         self._played: list[Path] = []
 
     def play(self, config: Config, out: Path | None, tasks: Sequence[Task] | None = None) -> tuple[int, Summary]:
         """Play a run of ``tasks``, by default the selected ones, and return its exit code."""
         hosting = self._hosting.model_copy(update={"budget": self._remaining()})
-        code, summary = play(config, out, hosting, store=self._store, tasks=tasks)
+        code, summary = play(config, out, hosting, as_json=self._as_json, store=self._store, tasks=tasks)
         self._played.append(Path(summary.run))
         return code, summary
 
@@ -72,14 +72,14 @@ class Effects(BaseModel):
 
 
 def play_effects(
-    config: Config, parts: Sequence[str], out: Path, series: Series
+    config: Config, parts: Sequence[str], out: Path, series: Series, *, as_json: bool
 ) -> tuple[int, Effects]:
     """Play a test run with everything, and one without each part, in folders below ``out``; print the effects.
 
     A run without a part plays only the tasks whose prompts it changes. Stops after the first run that is interrupted or
     whose budget ends; the same command continues. Raises BadArgument, BadRun.
     """
-    screen, without = console(), dict[str, Path | None]()
+    screen, without = console(as_json), dict[str, Path | None]()
     worst, summary = series.play(config, out / "all")
     finished = worst not in STOPPED
     for part, (ablated, affected) in _ablations(config, parts if finished else ()).items():

@@ -52,7 +52,7 @@ CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
 )
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of a line, and export nothing.")
 @JSON
-def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, **chosen: Any) -> int:
+def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as_json: bool, **chosen: Any) -> int:
     """Write the episodes of runs to one file, in a documented schema or as conversations."""
     from planbook.export import ExportChoice
     from planbook.export import export as write_out
@@ -60,7 +60,7 @@ def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, **
     if schema:
         return _print_schema()
     form = file_format(form, out)
-    _check(runs, form, out, chosen=chosen)
+    _check(runs, form, out, as_json=as_json, chosen=chosen)
     choice = ExportChoice(
         solved=chosen["solved"],
         types=split_names(chosen["types"]),
@@ -71,25 +71,25 @@ def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, **
     )
     exported = write_out(runs, form, out, choice)
     ERRORS.print(_describe_export(exported), markup=False, soft_wrap=True)
-    return (errors.OK, exported)
+    return answer(errors.OK, exported, as_json=as_json)
 
 
 @click.command(name="import")
 @click.argument("files", nargs=-1, required=True, type=READ, metavar="FILE...")
 @click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder to make for the run.")
 @JSON
-def import_command(files: tuple[Path, ...], out: Path | None) -> int:
+def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> int:
     """Make a run from exported episodes, to report, compare and learn from."""
     from planbook.export import import_files
 
     imported = import_files(files, out)
-    console().print(
+    console(as_json).print(
         f"{counted(imported.episodes, 'episode')} ({imported.solved} solved) of {', '.join(imported.environments)}, "
         f"planned by {', '.join(imported.planners)}: see them by planbook report {imported.run}",
         markup=False,
         soft_wrap=True,
     )
-    return (errors.OK, imported)
+    return answer(errors.OK, imported, as_json=as_json)
 
 
 @click.group()
@@ -101,23 +101,23 @@ def skills() -> None:
 @click.argument("run", type=RUN_FOLDER)
 @click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder; by default RUN/skills.")
 @JSON
-def skills_export(run: Path, out: Path | None) -> int:
+def skills_export(run: Path, out: Path | None, as_json: bool) -> int:
     """Write a SKILL.md folder for each procedure that the building run RUN learned and verified."""
     from planbook.export import export_skills
 
     exported = export_skills(run, out)
     for name, folder in exported.skills.items():
-        console().print(f"{name}: {folder}", markup=False, soft_wrap=True)
+        console(as_json).print(f"{name}: {folder}", markup=False, soft_wrap=True)
     for kind, why in exported.left_out.items():
         ERRORS.print(f"Left out: {kind}, as {why}", style="yellow", markup=False, soft_wrap=True)
-    return (errors.OK, exported)
+    return answer(errors.OK, exported, as_json=as_json)
 
 
 @skills.command(cls=Command)
 @click.argument("folder", metavar="DIR", type=RUN_FOLDER)
 @options("env", "env_options", "out", "jobs", "unsafe_no_sandbox")
 @JSON
-def verify(folder: Path, settings: Settings) -> int:
+def verify(folder: Path, settings: Settings, as_json: bool) -> int:
     """Play the skills in DIR again on the tasks of their evidence, and compare the verdicts.
 
     DIR is one skill or a folder of several. The exit code is 1 unless every file and every verdict is as recorded.
@@ -132,9 +132,9 @@ def verify(folder: Path, settings: Settings) -> int:
         )
         solved = f"{skill.name}: {skill.solved} of {counted(skill.tasks, 'task')} solved"
         line = f"{solved}; {verdicts}{files}; the run is in {skill.run}"
-        console().print(line, markup=False, soft_wrap=True)
+        console(as_json).print(line, markup=False, soft_wrap=True)
     code = max(code or (errors.OK if skill.holds else errors.BROKEN) for code, skill in played)
-    return (code, {"skills": [skill.model_dump(mode="json") for _, skill in played]})
+    return answer(code, {"skills": [skill.model_dump(mode="json") for _, skill in played]}, as_json=as_json)
 
 
 def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
@@ -146,7 +146,7 @@ def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill
     tasks = [row.task for row in evidence.tasks]
     out = settings.out and settings.out / evidence.skill
     with quiet():
-        code, summary = play(config, out, settings.hosting(), tasks=tasks)
+        code, summary = play(config, out, settings.hosting(), as_json=True, tasks=tasks)
     return code, verified_skill(folder, evidence, Path(summary.run))
 
 
@@ -181,7 +181,7 @@ def _print_schema() -> int:
     return errors.OK
 
 
-def _check(runs: tuple[Path, ...], form: str, out: Path, *, chosen: dict[str, Any]) -> None:
+def _check(runs: tuple[Path, ...], form: str, out: Path, *, as_json: bool, chosen: dict[str, Any]) -> None:
     """Raise BadArgument for options that exclude each other."""
     if not runs:
         raise BadArgument("name a run to export, or print the schema with --schema")

@@ -46,7 +46,7 @@ CLONE = Path(__file__).parents[2]
 @click.command(cls=Command)
 @click.argument("part", type=click.Choice(BENCHMARKS))
 @JSON
-def bench(part: str) -> int:
+def bench(part: str, as_json: bool) -> int:
     """Measure the speed of planbook and of installed peers. The benchmarks come with a clone of the repository."""
     if not (CLONE / "tools" / "bench").is_dir():
         raise MissingRequirement(
@@ -56,14 +56,14 @@ def bench(part: str) -> int:
     if str(CLONE) not in sys.path:
         sys.path.append(str(CLONE))
     measure: Callable[..., int] = import_module("tools.bench").show
-    return measure(part)
+    return measure(part, as_json=as_json)
 
 
 @click.command(cls=Command)
 @click.option("--env", "env", default=None, help="Show only this environment: a name or FILE.py:Class.")
 @options("env_options")
 @JSON
-def envs(env: str | None, settings: Settings) -> int:
+def envs(env: str | None, settings: Settings, as_json: bool) -> int:
     """List environments with task types and requirements, and the mechanisms that the kernel grants the sandbox."""
     if settings.env_options and not env:
         raise errors.BadArgument("--option belongs to one environment; name it with --env")
@@ -71,7 +71,7 @@ def envs(env: str | None, settings: Settings) -> int:
     environments = [load_environment(name) for name in ([env] if env else sorted(known_environments()))]
     with Sandbox(unsafe_no_sandbox=True) as sandbox:  # runs no plan, and must not fail for a missing mechanism
         mechanisms = list(sandbox.mechanisms().values())
-    out = console()
+    out = console(as_json)
     for environment in environments:
         out.print(_environment_table(environment, chosen))
         if env:
@@ -151,10 +151,10 @@ SOMETIMES = "sometimes"
 @click.command(cls=Command)
 @click.argument("name", required=False)
 @JSON
-def planners(name: str | None) -> int:
+def planners(name: str | None, as_json: bool) -> int:
     """List the planning methods, or show one with its options and its demonstrations for each environment."""
     chosen, unusable = ({name: method(name)}, {}) if name else _all_methods()
-    out = console()
+    out = console(as_json)
     if name is None:
         out.print(_methods_table(chosen))
         for reason in unusable.values():
@@ -172,7 +172,7 @@ def planners(name: str | None) -> int:
             if table.row_count:
                 out.print(table)
     facts = {key: _method_facts(key, strategy) for key, strategy in chosen.items()}
-    return (errors.OK, {"planners": facts, "unusable": unusable})
+    return answer(errors.OK, {"planners": facts, "unusable": unusable}, as_json=as_json)
 
 
 def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:

@@ -36,7 +36,7 @@ FAILED = "failed"
 @click.argument("episode")
 @click.option("--prompts", is_flag=True, help="Show prompts and replies, too.")
 @JSON
-def show(run: Path, episode: str, prompts: bool) -> int:
+def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
     """Print one EPISODE of RUN: its number from 0, the id of its task, or `failed` for the first that failed."""
     with closing(Run.open(run, graphs=True)) as opened:
         endings = recorded_endings(opened)
@@ -139,9 +139,10 @@ def _width() -> int | None:
 )
 @PRICES
 @JSON
-def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None) -> int:
+def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None, as_json: bool) -> int:
     """Write runs to one HTML file: tables, charts, and the episodes cell by cell with their prompts."""
-    return report_runs(runs, out, episodes, prices)
+    code, reported = report_runs(runs, out, episodes, prices, as_json=as_json)
+    return answer(code, reported, as_json=as_json)
 
 
 @click.command()
@@ -176,7 +177,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 @click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN RUN...")
 @PRICES
 @JSON
-def compare(runs: tuple[Path, ...], prices: Path | None) -> int:
+def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
     """Compare the first RUN with each of the others over the same tasks: successes, costs, and their significance.
 
     Tasks are paired by id, seed and repeat, and every figure is over these pairs. Episodes that broke or were not run
@@ -191,9 +192,9 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> int:
     price = prices_from(prices)
     comparisons = compare_all([read_folder(run, price) for run in runs])
     for number, comparison in enumerate(comparisons, 1):
-        print_parts(console(), comparison_parts(comparison, _letter(number)))
+        print_parts(console(as_json), comparison_parts(comparison, _letter(number)))
     facts = [comparison.model_dump(mode="json") for comparison in comparisons]
-    return (errors.OK, {"comparisons": facts})
+    return answer(errors.OK, {"comparisons": facts}, as_json=as_json)
 
 
 @click.command()
@@ -210,7 +211,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> int:
 )
 @PRICES
 @JSON
-def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path | None) -> int:
+def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path | None, as_json: bool) -> int:
     """Show runs in one table, with a row for each run or group; a folder stands for all runs below it.
 
     NAME is a setting of run.json, for example planner, env, seed, selection.split or models.default.
@@ -219,7 +220,7 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
     chosen = _chosen(gathered, where)
     names = [full_name(name, (run.run.config for run in gathered)) for name in by.split(",") if name]
     rows = group_rows(chosen, names)
-    print_parts(console(), group_parts(rows))
+    print_parts(console(as_json), group_parts(rows))
     faults = {run.name: faults for run in chosen if (faults := run.contradictions())}
     for folder, faults_of_run in faults.items():
         for fault in faults_of_run:
@@ -230,7 +231,7 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
         "unreadable": unreadable,
         "contradictions": faults,
     }
-    return (errors.BROKEN if faults else errors.OK, facts)
+    return answer(errors.BROKEN if faults else errors.OK, facts, as_json=as_json)
 
 
 def runs_in(folder: Path) -> list[Path]:

@@ -88,6 +88,7 @@ def play(
     out: Path | None,
     hosting: Hosting,
     *,
+    as_json: bool,
     watch: Watch | None = None,
     store: str | None = None,
     tasks: Sequence[Task] | None = None,
@@ -123,7 +124,7 @@ def play(
     ) as run:
         if forked and run.is_new:
             keep_recall(run, forked)
-        return play_run(run, hosting, watch=watch)
+        return play_run(run, hosting, as_json=as_json, watch=watch)
 
 
 def play_settings(
@@ -131,6 +132,7 @@ def play_settings(
     planner: str,
     options: Mapping[str, JsonValue] = MappingProxyType({}),
     *,
+    as_json: bool,
     watch: Watch | None = None,
 ) -> tuple[int, Summary]:
     """Begin the run that the settings describe, or resume the one that they name, and play it to the end.
@@ -140,18 +142,18 @@ def play_settings(
     hosting = settings.hosting()
     if settings.resume is not None:
         settings.refuse_fixed("--resume")
-        return resume(settings.resume, hosting, again=settings.again)
+        return resume(settings.resume, hosting, again=settings.again, as_json=as_json)
     config = settings.config(planner, options)
-    return play(config, settings.out, hosting, watch=watch, store=settings.store)
+    return play(config, settings.out, hosting, as_json=as_json, watch=watch, store=settings.store)
 
 
-def resume(folder: Path, hosting: Hosting, *, again: str | None = None) -> tuple[int, Summary]:
+def resume(folder: Path, hosting: Hosting, *, again: str | None = None, as_json: bool) -> tuple[int, Summary]:
     """Resume a run; ``again`` names the outcome whose episodes are played again."""
     with closing(Run.open(folder, to_play=True)) as run:
         check_config(run.config, folder)
         check_executor(run.config, hosting)
         paths = broken_paths(run) if again == Outcome.BROKEN else []
-        return play_run(run, hosting, again=paths)
+        return play_run(run, hosting, as_json=as_json, again=paths)
 
 
 class Joined(BaseModel):
@@ -165,7 +167,7 @@ class Joined(BaseModel):
     run: str
 
 
-def join(folder: Path, hosting: Hosting) -> tuple[int, Joined]:
+def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]:
     """Help to play a run that another process plays. Raises the error that stops it."""
     with closing(Run.open(folder)) as run:
         check_config(run.config, folder)
@@ -179,7 +181,7 @@ def join(folder: Path, hosting: Hosting) -> tuple[int, Joined]:
         raise report.error
     with closing(Run.open(folder)) as run:
         played = report.episodes(run.store)
-    out = console()
+    out = console(as_json)
     out.print(f"{counted(played, 'episode')} of {folder} played here.", markup=False, soft_wrap=True)
     spent = report.spent
     joined = Joined(episodes=played, model_calls=spent.calls, tokens=spent.tokens, run=str(folder))
@@ -187,7 +189,7 @@ def join(folder: Path, hosting: Hosting) -> tuple[int, Joined]:
 
 
 def play_run(
-    run: Run, hosting: Hosting, *, watch: Watch | None = None, again: Sequence[str] = ()
+    run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None = None, again: Sequence[str] = ()
 ) -> tuple[int, Summary]:
     """Play the open episodes of a run, print its results, and return the exit code.
 
@@ -208,7 +210,7 @@ def play_run(
     finally:
         run.end_invocation()
     seconds = time.monotonic() - begun
-    summary, out = read_run(run).summary(seconds, run.meter.spent), console()
+    summary, out = read_run(run).summary(seconds, run.meter.spent), console(as_json)
     _show_played(run, summary, title, out)
     if formulated:
         out.print(

@@ -50,7 +50,7 @@ class Rerun(BaseModel):
 @click.option("--recorded", is_flag=True, help="Answer from the run's own record: no model, no key, no cost.")
 @options("models", "Spending", "Running")
 @JSON
-def rerun(run: Path, settings: Settings, recorded: bool) -> int:
+def rerun(run: Path, settings: Settings, recorded: bool, as_json: bool) -> int:
     """Play RUN again, and report which episodes came out differently, and where."""
     out = settings.out
     if out is not None and out.resolve() == run.resolve():
@@ -59,7 +59,8 @@ def rerun(run: Path, settings: Settings, recorded: bool) -> int:
     repeat = prepare_repeat(run, models, recorded=recorded, prices=settings.prices)
     budget = settings.budget or (repeat.budget if repeat.budget != Budget() else None)
     hosting = settings.hosting().model_copy(update={"budget": budget})
-    return play_again(run, repeat, hosting, out, settings.store)
+    code, result = play_again(run, repeat, hosting, out, settings.store, as_json=as_json)
+    return answer(code, result, as_json=as_json)
 
 
 @click.command(cls=Command)
@@ -69,7 +70,7 @@ def rerun(run: Path, settings: Settings, recorded: bool) -> int:
 @click.option("--plan", default=None, type=PLAN_FILE, help="Run this plan file from then on.")
 @options("models", "without", "Spending", "Running")
 @JSON
-def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings) -> int:
+def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings, as_json: bool) -> int:
     """Continue EPISODE of RUN from one of its actions: with a plan, another model, or without a rule.
 
     EPISODE is its number from 0, the id of its task, or `failed`. Replies before the action --at come from the record;
@@ -86,19 +87,21 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
     new_plan = plan_code(plan, environment) if plan else None
     forked = prepare_fork(run, entry, at, repeat, new_plan, settings.without)
     out = settings.out or new_branch(run, f"{entry.index}-at-{at}")
-    return play_again(run, forked, settings.hosting(), out, settings.store)
+    code, result = play_again(run, forked, settings.hosting(), out, settings.store, as_json=as_json)
+    return answer(code, result, as_json=as_json)
 
 
 def play_again(
-    folder: Path, repeat: Repeat, hosting: Hosting, out: Path | None, store: str | None
+    folder: Path, repeat: Repeat, hosting: Hosting, out: Path | None, store: str | None, *, as_json: bool
 ) -> tuple[int, Rerun]:
     """Print the changed inputs, play, and compare every episode; return the exit code and the comparison."""
-    screen = console()
+    screen = console(as_json)
     _show_changes(screen, folder, repeat)
     code, summary = play(
         repeat.config,
         out,
         hosting,
+        as_json=as_json,
         store=store,
         tasks=repeat.tasks,
         rerun_of="" if repeat.forked else str(folder.resolve()),
@@ -187,10 +190,10 @@ class Replayed(BaseModel):
     run: str
 
 
-def compare_run(folder: Path, hosting: Hosting) -> tuple[int, Replayed]:
+def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Replayed]:
     """Play a recorded run again, print the first difference of each episode, and return the exit code."""
     begun = time.monotonic()
-    out = console()
+    out = console(as_json)
     counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})
     differences: dict[str, Comparison] = {}
 

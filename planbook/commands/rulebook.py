@@ -79,7 +79,7 @@ COVERAGE = "coverage"
 @click.argument("which", required=False, default="")
 @click.option("--group", default=None, help="The task type, if rules were built for each type separately.")
 @JSON
-def rules(run: Path, what: str, which: str, group: str | None) -> int:
+def rules(run: Path, what: str, which: str, group: str | None, as_json: bool) -> int:
     """Show what a building run has learned, and its history: show [ID], log, diff A..B, undo N, coverage."""
     with closing(Run.open(run, to_play=what == "undo")) as opened:
         group, state = _group(opened, group)
@@ -87,7 +87,7 @@ def rules(run: Path, what: str, which: str, group: str | None) -> int:
             state = _undo(opened, group, state, _number(which, "undo N: the number of a change"))
         coverage = coverage_of(opened, group, state)
     text = coverage_table(coverage) if what == COVERAGE else VIEWS[what](state, which)
-    console().print(text.rstrip(), markup=False, soft_wrap=True)
+    console(as_json).print(text.rstrip(), markup=False, soft_wrap=True)
     facts = {
         "group": group,
         "coverage": coverage.model_dump(mode="json") | {"missing": coverage.missing},
@@ -96,4 +96,4 @@ def rules(run: Path, what: str, which: str, group: str | None) -> int:
         "evidence": {id: evidence.model_dump() for id, evidence in count(state.citations).items()},
         "text": text,
     }
-    return (OK, facts)
+    return answer(OK, facts, as_json=as_json)

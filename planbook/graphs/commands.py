@@ -76,12 +76,12 @@ def new(file: Path) -> int:
 @graph.command()
 @click.argument("name", metavar="GRAPH")
 @JSON
-def check(name: str) -> int:
+def check(name: str, as_json: bool) -> int:
     """Check GRAPH without running it, and list every fault with its line."""
     path = graph_path(name)
     text = graph_text(path)
     faults = graph_faults(text, path)
-    out = console()
+    out = console(as_json)
     for fault in faults:
         out.print(f"{path}:{fault}", markup=False, soft_wrap=True)
     if faults:
@@ -94,7 +94,7 @@ def check(name: str) -> int:
         for number, layer in enumerate(layers, 1):
             out.print(f"  {number}. {', '.join(layer)}", markup=False, soft_wrap=True)
     result = {"graph": str(path), "faults": [fault._asdict() for fault in faults]}
-    return (errors.BAD_INPUT if faults else errors.OK, result)
+    return answer(errors.BAD_INPUT if faults else errors.OK, result, as_json=as_json)
 
 
 def _layers(file: GraphFile) -> list[list[str]]:
@@ -161,6 +161,7 @@ def run(
     passes: int,
     side_by_side: int,
     settings: Settings,
+    as_json: bool,
 ) -> int:
     """Run GRAPH: print each node with its answer, and the last answer at the end."""
     path = graph_path(name)
@@ -181,7 +182,7 @@ def run(
     code, result = run_graph(file, text, arguments, settings.out)
     if not as_json and not result.problem:
         click.echo(value_text(result.answer))
-    return (code, result)
+    return answer(code, result, as_json=as_json)
 
 
 def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:

@@ -17,9 +17,9 @@ from planbook.runs import Run
 from planbook.spending import prices_from
 
 
-def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
+def show_cost(folder: Path, prices: Path | None, *, as_json: bool) -> BuildingCost:
     """Carry out ``planbook cost``. Raises BadRun, BadArgument, ModelError."""
-    out = console()
+    out = console(as_json)
     with closing(Run.open(folder)) as run:
         cost = building_cost(run, prices_from(prices))
     out.print(_table(cost) if cost.after else "Nothing has been learned yet.")

@@ -49,7 +49,7 @@ class Reported(BaseModel):
 
 
 def report_runs(
-    folders: Sequence[Path], out: Path | None, episodes: str | None, prices: Path | None = None
+    folders: Sequence[Path], out: Path | None, episodes: str | None, prices: Path | None = None, *, as_json: bool
 ) -> tuple[int, Reported]:
     """Write the page of one run into its folder, of several into the current folder, unless ``out`` names a file.
 
@@ -69,7 +69,7 @@ def report_runs(
     summaries = tuple(run_results.summary() for run_results in results)
     reported = Reported(report=str(target), bytes=target.stat().st_size, runs=summaries)
     size = f"{reported.bytes / 1e6:.1f} MB" if reported.bytes >= 1e5 else f"{reported.bytes / 1e3:.0f} kB"
-    console().print(f"{target} ({size})", soft_wrap=True)
+    console(as_json).print(f"{target} ({size})", soft_wrap=True)
     return errors.OK, reported
 
 

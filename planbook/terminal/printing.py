@@ -1,6 +1,7 @@
 """Output of commands for people: tables and lines, on standard error if JSON takes standard output."""
 
 import errno
+import json
 import logging
 import sys
 import threading
@@ -17,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planbook import errors
-from planbook.console import ERRORS, print_json, table_of
+from planbook.console import ERRORS, table_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spent
 from planbook.replay import IN_WORDS, describe
 from planbook.results import Summary, results_table
@@ -48,6 +49,14 @@ def show_log(*packages: str) -> None:
         log.setLevel(logging.INFO)
 
 
+def answer(code: int, result: BaseModel | Mapping[str, Any], *, as_json: bool) -> int:
+    """End standard output with one JSON object if ``as_json``; return the exit code unchanged."""
+    if as_json:
+        value = json.loads(result.model_dump_json()) if isinstance(result, BaseModel) else result
+        click.echo(json.dumps(value, separators=(",", ":")))  # ASCII, which every terminal can show
+    return code
+
+
 def code_of(error: BaseException) -> int | None:
     """Print an error of planbook and return its exit code; return None for any other error."""
     if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
@@ -55,9 +64,7 @@ def code_of(error: BaseException) -> int | None:
         return errors.INTERRUPTED
     if isinstance(error, errors.REPORTED):
         ERRORS.print(f"planbook: {error}", style="red", markup=False, soft_wrap=True)
-        if "--json" in sys.argv:
-            print_json({"error": str(error)})
-        return errors.exit_code(error)
+        return answer(errors.exit_code(error), {"error": str(error)}, as_json="--json" in sys.argv)
     if isinstance(error, OSError) and error.errno in NO_SPACE:
         where = f" of {error.filename}" if error.filename else ""
         ERRORS.print(f"planbook: nothing more can be written{where}: {error.strerror}; make room, then run it again")

@@ -80,7 +80,7 @@ def test_the_command_prints_figures_and_one_object(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(selector.rows, "__defaults__", (SEEDS[:3],))
-    assert bench.show("selector") == 0
+    assert bench.show("selector", as_json=True) == 0
     printed = capsys.readouterr()
     told = json.loads(printed.out)
     assert told["part"] == "selector"

@@ -83,7 +83,7 @@ def test_an_episode_that_cannot_be_repeated_is_started_over(tmp_path: Path) -> N
 
 def test_every_part_of_the_demo_finds_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    showing = Demo(None, Hosting())
+    showing = Demo(None, Hosting(), as_json=True)
     parts = (*PLANNED.items(), ("build", BUILDING))
     for name, asked in parts:
         folder = showing._folder(asked, name)

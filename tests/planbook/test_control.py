@@ -59,7 +59,7 @@ def playing(run: Run, jobs: int = 2, executor: Executor = "threads") -> Iterator
 
     def play() -> None:
         with closing(run):
-            codes.append(play_run(run, Hosting(jobs=jobs, executor=executor))[0])
+            codes.append(play_run(run, Hosting(jobs=jobs, executor=executor), as_json=True)[0])
 
     thread = threading.Thread(target=play, daemon=True)
     thread.start()

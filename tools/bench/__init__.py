@@ -48,9 +48,9 @@ class Row:
     """Line and column in the table of figures of the same kind."""
 
 
-def show(part: str) -> int:
+def show(part: str, *, as_json: bool) -> int:
     """Measure a part and print its figures; a missed goal is shown, but is not an error."""
-    out = console()
+    out = console(as_json)
     rows: list[Row] = []
     for module in BENCHES[part]:
         ERRORS.print(f"measuring {module.rpartition('.')[2]} ...")
@@ -59,7 +59,7 @@ def show(part: str) -> int:
     out.print(_list_table(title, [row for row in rows if row.cell is None]))
     if any(row.cell for row in rows):
         out.print(_cell_table(f"bench {part}: value, 95% interval, and what it is against", rows))
-    return (0, {"part": part, "rows": [dataclasses.asdict(row) for row in rows]})
+    return answer(0, {"part": part, "rows": [dataclasses.asdict(row) for row in rows]}, as_json=as_json)
 
 
 def _list_table(title: str, rows: Sequence[Row]) -> Table:

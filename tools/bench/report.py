@@ -54,7 +54,7 @@ def _play(folder: Path, episodes: int) -> None:
         seeds=f"0-{-(-episodes // TYPES)}",
         models=(f"scripted:{Path(household.__file__)}:{household.answer.__name__}",),
     )
-    play(settings.config("automanual"), folder, Hosting())
+    play(settings.config("automanual"), folder, Hosting(), as_json=True)
 
 
 def _write(folder: Path, page: Path) -> struct_rusage:

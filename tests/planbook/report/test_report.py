@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page(folder: Path) -> Page:
-    report_runs([folder], None, None)
+    report_runs([folder], None, None, as_json=True)
     return Page(folder / "report.html")
 
 
@@ -156,7 +156,7 @@ def test_what_was_asked_is_told(page: Page, run: Run) -> None:
 def test_a_run_that_another_process_plays_can_be_reported(tmp_path: Path) -> None:
     playing = many_endings(tmp_path / "run", [SOLVED, FAILED])
     try:
-        code, reported = report_runs([tmp_path / "run"], None, None)
+        code, reported = report_runs([tmp_path / "run"], None, None, as_json=True)
         assert (code, reported.runs[0].solved, reported.runs[0].tasks) == (0, 1, 2)
         playing.store.put("task/1/more/0", "versions", 0, {"still": "written to"})
     finally:
@@ -170,7 +170,7 @@ def test_of_an_episode_that_was_started_over_the_last_ending_counts(tmp_path: Pa
         run.store.put("task/0/restart/1", "outcome", 0, Ending(outcome=SOLVED, actions=4).model_dump(mode="json"))
         run.store.put("task/1", "outcome", 0, diverged.model_dump(mode="json"))
         run.store.put("task/0/check/0", "outcome", 0, Ending(outcome=FAILED, cause="raised").model_dump(mode="json"))
-        _, reported = report_runs([tmp_path / "run"], None, None)
+        _, reported = report_runs([tmp_path / "run"], None, None, as_json=True)
     assert (reported.runs[0].solved, reported.runs[0].failures) == (1, {"not_run": 1})
     page = Page(tmp_path / "run" / "report.html")
     assert page.values("data-outcome") == ["direct_success", "not_run"]
@@ -180,7 +180,7 @@ def test_of_an_episode_that_was_started_over_the_last_ending_counts(tmp_path: Pa
 
 def test_a_run_in_which_nothing_has_happened_yet_can_be_reported(tmp_path: Path) -> None:
     with closing(many_endings(tmp_path / "run", [Outcome.NOT_RUN] * 2)):
-        _, reported = report_runs([tmp_path / "run"], None, None)
+        _, reported = report_runs([tmp_path / "run"], None, None, as_json=True)
     assert (reported.runs[0].tasks, reported.runs[0].seconds) == (2, 0.0)
     page = Page(tmp_path / "run" / "report.html")
     assert page.values("data-outcome") == ["not_run"] * 2
@@ -201,7 +201,7 @@ def test_all_episodes_can_be_opened_unless_fewer_are_asked_for(
     tmp_path: Path, which: str | None, shown: int, told: str
 ) -> None:
     folder = written(tmp_path / "run", lambda path: many_endings(path, [SOLVED] * 240 + [FAILED] * 20))
-    report_runs([folder], None, which)
+    report_runs([folder], None, which, as_json=True)
     page = Page(folder / "report.html")
     assert len(page.values("data-outcome")) == 260
     assert len(page.all("details", class_="episode")) == shown
@@ -214,7 +214,7 @@ def test_a_page_that_would_be_too_large_says_what_it_lacks_and_how_to_get_it(
     folder = written(tmp_path / "run", lambda path: many_endings(path, [SOLVED] * 40 + [FAILED] * 20))
     monkeypatch.setattr(episodes, "PAGE_BYTES", 3_000)
     monkeypatch.setattr("planbook.report.episodes.CHUNK", 1_000)
-    report_runs([folder], None, None)
+    report_runs([folder], None, None, as_json=True)
     page = Page(folder / "report.html")
     opened = [has["data-outcome"] for tag, has, _ in page.elements if tag == "details" and "data-outcome" in has]
     assert opened.count("failure") == 20
@@ -222,23 +222,23 @@ def test_a_page_that_would_be_too_large_says_what_it_lacks_and_how_to_get_it(
     (told,) = [each for each in page.all("p", class_="note") if "can be opened here" in each]
     assert told.startswith(f"Of 60 episodes, {len(opened)} can be opened here: with all of them")
     assert "--episodes all" in told
-    report_runs([folder], None, "all")
+    report_runs([folder], None, "all", as_json=True)
     assert len(Page(folder / "report.html").all("details", class_="episode")) == 60
 
 
 def test_a_choice_of_episodes_that_cannot_be_read_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda path: many_endings(path, [SOLVED]))
     with pytest.raises(BadArgument, match="all, failed, or a number"):
-        report_runs([folder], None, "some")
+        report_runs([folder], None, "some", as_json=True)
     with pytest.raises(BadArgument, match="cannot be written"):
-        report_runs([folder], tmp_path / "nowhere" / "page.html", None)
+        report_runs([folder], tmp_path / "nowhere" / "page.html", None, as_json=True)
     assert not list(folder.glob("*.html*"))
 
 
 def test_several_runs_stand_side_by_side(tmp_path: Path, folder: Path) -> None:
     one = written(tmp_path / "one" / "run", lambda path: many_endings(path, [SOLVED, FAILED, SOLVED]))
     other = written(tmp_path / "other" / "run", lambda path: many_endings(path, [SOLVED] * 3))
-    _, reported = report_runs([one, other, folder], tmp_path / "page.html", None)
+    _, reported = report_runs([one, other, folder], tmp_path / "page.html", None, as_json=True)
     assert [summary.solved for summary in reported.runs][:2] == [2, 3]
     page = Page(tmp_path / "page.html")
     table = page.all("table")[0]

@@ -27,7 +27,7 @@ SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_browser()
     folder = written(tmp_path_factory.mktemp("browser") / "asked", asking_run)
-    report_runs([folder], None, None)
+    report_runs([folder], None, None, as_json=True)
     return (folder / "report.html").resolve()
 
 

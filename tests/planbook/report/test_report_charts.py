@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = written(tmp_path_factory.mktemp("charts") / "asked", asking_run)
-    report_runs([folder], None, None)
+    report_runs([folder], None, None, as_json=True)
     return folder
 
 

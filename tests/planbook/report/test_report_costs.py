@@ -107,7 +107,7 @@ def test_the_page_has_the_money_by_the_table_that_was_named(folder: Path, prices
     (section,) = Page(page).all("section", class_="cost")
     assert dollars(sum(by_hand(1).values())) in section
     assert "Outside the episodes, in learning and formulating: 1 call, 4,300 tokens" in section
-    report_runs([folder], page, None)
+    report_runs([folder], page, None, as_json=True)
     (section,) = Page(page).all("section", class_="cost")
     assert "name a table with --prices" in section
     assert planbook("report", folder, "--prices", tmp_path / "none.json").returncode == 2

@@ -65,7 +65,7 @@ def test_no_name_can_be_taken_for_a_text() -> None:
 
 def test_prompts_that_episodes_share_are_in_the_file_once_and_rows_have_their_documents(tmp_path: Path) -> None:
     folder = written(tmp_path / "asked", asking_run)
-    report_runs([folder], None, None)
+    report_runs([folder], None, None, as_json=True)
     file = (folder / "report.html").read_text(encoding="utf-8")
     found = {
         kind: all_items(

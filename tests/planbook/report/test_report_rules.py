@@ -59,7 +59,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = "build --env toy --model scripted:tests/toy_script.py:answer --tasks-per-type 2 --solved-after 1 --out"
     assert planbook(*command.split(), folder).returncode == 0
     assert planbook("formulate", folder).returncode == 0
-    report_runs([folder], None, None)
+    report_runs([folder], None, None, as_json=True)
     return folder
 
 
@@ -98,7 +98,7 @@ def test_every_task_is_told_by_its_outcome_and_what_broke_is_listed(tmp_path: Pa
         run.store.put("task/2", "outcome", 0, broken.model_dump(mode="json"))
         left_out = Ending(outcome=Outcome.NOT_RUN, cause="type_solved")
         run.store.put("task/3", "outcome", 0, left_out.model_dump(mode="json"))
-    report_runs([tmp_path / "run"], None, None)
+    report_runs([tmp_path / "run"], None, None, as_json=True)
     page = Page(tmp_path / "run" / "report.html")
     (section,) = page.all("section", class_="trust")
     assert "not run count as not solved: 1 of 3; of the 2 that were played 1 were solved" in section

@@ -57,7 +57,7 @@ TREES: dict[str, tuple[list[Any], list[Any]]] = {
 def test_spans_with_parents_are_a_tree(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     need_browser()
     folder = written(tmp_path_factory.mktemp("tree") / "run", lambda path: asking_run(path, seeds=1))
-    report_runs([folder], None, None)
+    report_runs([folder], None, None, as_json=True)
     driver = chromium.shared().driver
     driver.get((folder / "report.html").resolve().as_uri())
     spans, shape = TREES[name]
@@ -77,7 +77,7 @@ def passed(tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 
 def shown(folder: Path) -> Page:
-    report_runs([folder], None, None)
+    report_runs([folder], None, None, as_json=True)
     return Page(folder / "report.html")
 
 
@@ -158,7 +158,7 @@ def test_sub_tasks_stand_in_each_other_and_false_claims_are_named(tmp_path: Path
     (trusted,) = shown(boastful).all("section", class_="trust")
     assert "Claims that are false: fetch_two/0, fetch/1" in trusted
     for runs, drawn in (([shallow, deep, boastful], True), ([deep, boastful], False)):
-        report_runs(runs, tmp_path / "page.html", None)
+        report_runs(runs, tmp_path / "page.html", None, as_json=True)
         captions = Page(tmp_path / "page.html").all("figcaption")
         assert any(each.startswith("Success by d_max") for each in captions) is drawn
 

@@ -20,7 +20,7 @@ SEEDS = (0, 1)
 
 
 def section_of(folder: Path) -> tuple[Page, str]:
-    report_runs([folder], None, None)
+    report_runs([folder], None, None, as_json=True)
     page = Page(folder / "report.html")
     (section,) = page.all("section", class_="trust")
     return page, section
@@ -30,7 +30,7 @@ def claiming(folder: Path, says: str) -> Path:
     """A run of ReAct in which every executor says the same."""
     models = {"default": f"scripted:{ROOT}/tests/claiming.py:{says}"}
     config = Config(planner="react", env="toy", selection=Selection(seeds=SEEDS), actions=9, models=models)
-    play(config, folder, Hosting())
+    play(config, folder, Hosting(), as_json=True)
     return folder
 
 

@@ -34,7 +34,7 @@ def played(folder: Path, planner: str, says: str, env: str = "toy", ids: tuple[s
         planner_options={"rounds": 0} if planner in ("deps", "dep") else {},
         models={"default": f"scripted:{script}"},
     )
-    return play(config, folder / "run", Hosting())[1]
+    return play(config, folder / "run", Hosting(), as_json=True)[1]
 
 
 def claim_of(summary: Summary) -> tuple[str, str]:

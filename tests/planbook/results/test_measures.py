@@ -177,7 +177,7 @@ def test_a_run_tells_them_everywhere(tmp_path: Path, game: str) -> None:
     assert told["unlock_score"] == round(101**0.25 - 1, 2)
     assert "Measured in fetch: reward 2 ± 0; over 3 episodes." in finished.stderr
     assert finished.stderr.count("open a box") == 1
-    report_runs([tmp_path / "run"], None, None)
+    report_runs([tmp_path / "run"], None, None, as_json=True)
     page = Page(tmp_path / "run" / "report.html")
     (section,) = page.all("section", class_="measures")
     assert "reward" in section
