@@ -9,10 +9,10 @@ import pytest
 from planbook.envs.crafter.rules import rules
 from planbook.planner import MemoryJournal, Outcome
 from planbook.planner.graph.database import GraphDatabase
+from planbook.planner.graph.file import graph_path, read_graph
 from planbook.planner.graph.hooking import Composing
 from planbook.planner.graph.hooks import crafter as crafter_hooks
 from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, WANTED
-from planbook.planner.strategies.agentkit import graph_named
 from planbook.sandbox import Sandbox
 from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, action_row, discovery, missing
 from tests.planner.graph.given import question
@@ -60,7 +60,7 @@ def last(nodes: Nodes, node: str) -> str:
 
 def test_while_the_subgoal_stands_planner_and_knowledge_are_skipped(sandbox: Sandbox) -> None:
     _, asked, journal = game(sandbox, 4, gate=opened(2), unknown={WOOD: missing()})
-    every = set(graph_named("crafter").nodes)
+    every = set(read_graph(graph_path("crafter")).nodes)
     assert len(every) == 28
     assert asked[1].keys() == every - GATED - {"feed"}
     assert asked[2].keys() == every - {"feed"}, "an open gate asks everything"
@@ -274,7 +274,7 @@ def test_a_repeat_ends_when_the_action_is_refused(sandbox: Sandbox) -> None:
 
 
 def test_the_loop_that_the_prompt_shows_runs_and_ends_at_a_danger(sandbox: Sandbox) -> None:
-    prompt = str(graph_named("crafter").nodes["actor_final"].prompt)
+    prompt = str(read_graph(graph_path("crafter")).nodes["actor_final"].prompt)
     shown = prompt[prompt.index("for _ in") : prompt.index("Where do() repeats")].replace('"zombie"', '"tree"')
     nodes = Nodes({**REPLIES, "actor_final": f"```python\n{shown}```"})
     _, episode = played(sandbox, nodes, "crafter", TASK, options={"steps": 1}, actions=1000)
@@ -285,13 +285,13 @@ def test_the_loop_that_the_prompt_shows_runs_and_ends_at_a_danger(sandbox: Sandb
 
 
 def test_the_manual_leaves_all_amounts_out() -> None:
-    manual = graph_named("crafter").manual
+    manual = read_graph(graph_path("crafter")).manual
     words = "one two three four five six seven eight nine ten once twice double triple couple several half"
     assert not re.search(rf"\d|\b({words.replace(' ', '|')})\b", str(manual), re.IGNORECASE)
 
 
 def test_the_manual_names_every_achievement_and_action() -> None:
-    manual = str(graph_named("crafter").manual)
+    manual = str(read_graph(graph_path("crafter")).manual)
     assert [name for name in (*rules().achievements, *ACTIONS) if name not in manual] == []
     assert len(ACTIONS) == len(rules().actions) == 17
 

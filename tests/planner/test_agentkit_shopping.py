@@ -4,7 +4,7 @@ import pytest
 
 from planbook.envs import load_environment
 from planbook.planner import Outcome
-from planbook.planner.strategies.agentkit import graph_named
+from planbook.planner.graph.file import graph_path, read_graph
 from planbook.sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, played, task_of
 from tests.planner.players import code
@@ -33,7 +33,7 @@ def shopper(*calls: str, **more: Reply) -> Nodes:
 
 
 def test_it_has_six_nodes_and_buys(sandbox: Sandbox) -> None:
-    assert tuple(graph_named("shopping").nodes) == NODES
+    assert tuple(read_graph(graph_path("shopping")).nodes) == NODES
     environment = load_environment("shopping")()
     environment.reset(task_of("shopping", TASK))
     (wanted,) = environment.possible_actions() or []

@@ -239,7 +239,7 @@ def test_each_role_has_its_model_and_its_sampling() -> None:
     own, usual = Sampling(temperature=0.5, seed=7), Sampling(temperature=0.1, seed=None)
     roles = Roles(load, {"builder": own, "default": usual}, seed=3)
     assert asked == [], "a model is made when its role first speaks"
-    reply, model, sampling = roles.complete("builder", "t.j2", [], Sample(2))
+    reply, model, sampling = roles.complete("builder", [], Sample(2))
     assert (reply.text, model) == ("builder speaks", "said")
     assert sampling == own.model_copy(update={"seed": 10, "sample": 2})
     assert roles.sampling("planner") == usual, "no seed is sent where none is wanted"

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-import planbook.planner.models
 from planbook.planner import Message, Sampling, load_model
 from planbook.planner.errors import EpisodeStopped, ModelRefused, UnknownModel
 from tests.openai_server import serving
@@ -108,9 +107,3 @@ def test_a_server_without_its_key_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(ModelRefused, match="OPENAI_API_KEY"):
         load_model("openai:gpt-4o")
-
-
-def test_the_public_surface_is_sorted_and_real() -> None:
-    names = planbook.planner.models.__all__
-    assert names == sorted(names, key=lambda name: (not name[0].isupper(), name))
-    assert all(hasattr(planbook.planner.models, name) for name in names)
