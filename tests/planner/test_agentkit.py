@@ -9,7 +9,8 @@ import pytest
 from planbook.planner import FeedbackKind, MemoryJournal, Outcome
 from planbook.planner.errors import BadGraphFile, ModelUnavailable
 from planbook.planner.graph.file import SHIPPED_GRAPHS
-from planbook.planner.strategies.agentkit import MAX_IDLE, AgentKitOptions, graph_named, roles_of
+from planbook.planner.graph.node import GraphFile
+from planbook.planner.strategies.agentkit import MAX_IDLE, AgentKitOptions, roles_of
 from planbook.sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, played
 from tests.planner.pieces import cuts, timeless
@@ -37,6 +38,11 @@ nodes:
       Last: {{ db.last.feedback | default("none") }}
 code: act
 """
+
+
+def graph_named(name: str) -> GraphFile:
+    """Return a graph that plays an environment, by its name or file."""
+    return AgentKitOptions(graph=name).graph_file("toy")
 
 
 @pytest.fixture
