@@ -173,11 +173,13 @@ def _describe_export(exported: "Exported") -> str:
     return f"{lines}{counted(exported.episodes, 'episode')}{where} ({exported.form}){empty}{partial}{missing}."
 
 
-def _print_schema() -> int:
+def _print_schema() -> CommandResult:
     from planbook.planner import Trajectory
 
-    click.echo(json.dumps(Trajectory.model_json_schema(mode="serialization"), indent=2))
-    return errors.OK
+    schema = Trajectory.model_json_schema(mode="serialization")
+    if not ends_in_json():
+        click.echo(json.dumps(schema, indent=2))
+    return errors.OK, schema
 
 
 def _check(runs: tuple[Path, ...], form: str, out: Path, *, chosen: dict[str, Any]) -> None:
