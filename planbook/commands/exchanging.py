@@ -58,8 +58,7 @@ def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, **
     from planbook.export.exporting import export as write_out
 
     if schema:
-        _print_schema()
-        raise click.exceptions.Exit(errors.OK)
+        return _print_schema()
     form = file_format(form, out)
     _check(runs, form, out, chosen=chosen)
     choice = ExportChoice(
@@ -175,10 +174,13 @@ def _describe_export(exported: "Exported") -> str:
     return f"{lines}{counted(exported.episodes, 'episode')}{where} ({exported.form}){empty}{partial}{missing}."
 
 
-def _print_schema() -> None:
+def _print_schema() -> CommandResult:
     from planbook.planner import Trajectory
 
-    click.echo(json.dumps(Trajectory.model_json_schema(mode="serialization"), indent=2))
+    schema = Trajectory.model_json_schema(mode="serialization")
+    if not ends_in_json():
+        click.echo(json.dumps(schema, indent=2))
+    return errors.OK, schema
 
 
 def _check(runs: tuple[Path, ...], form: str, out: Path, *, chosen: dict[str, Any]) -> None:
