@@ -109,7 +109,7 @@ def running(programs: Path) -> Iterator[Server]:
             shutil.chown(folder, USER, USER)
             shutil.chown(folder / "password", USER, USER)
         initdb: list[str | Path] = [programs / "initdb", "-D", folder / "data"]
-        options = ["-U", USER, "--pwfile", folder / "password", *INITDB]
+        options: list[str | Path] = ["-U", USER, "--pwfile", folder / "password", *INITDB]
         made = subprocess.run([*AS_USER, *initdb, *options], capture_output=True, text=True, cwd="/")
         assert made.returncode == 0, made.stderr
         server = Server(programs, folder, password)
