@@ -15,7 +15,7 @@ class Choices(BaseModel):
 class Textcraft(Toy):
     """ADaPT's recipes, by depth."""
 
-    name, types, splits = "textcraft", ("depth_2", "depth_3", "depth_4"), ("test", "dev")
+    name, types, splits = "textcraft", ("depth_2", "depth_3", "depth_4"), ("test", "dev")  # type: ignore[assignment]
 
 
 class Minecraft(Toy):
@@ -27,17 +27,17 @@ class Minecraft(Toy):
 class Crafter(Toy):
     """AgentKit's game."""
 
-    name, types, splits = "crafter", ("survive",), ("open",)
+    name, types, splits = "crafter", ("survive",), ("open",)  # type: ignore[assignment]
     all_milestones = ("wood", "stone")
 
 
 class Shopping(Toy):
     """The shop of ADaPT and AgentKit."""
 
-    name, types, splits, Options = "shopping", ("shoes",), ("test", "dev"), Choices
+    name, types, splits, Options = "shopping", ("shoes",), ("test", "dev"), Choices  # type: ignore[assignment]
 
 
 class Web(Toy):
     """The web tasks of Devil's Advocate."""
 
-    name, types, splits, Options = "web", ("look_up",), ("all",), Choices
+    name, types, splits, Options = "web", ("look_up",), ("all",), Choices  # type: ignore[assignment]
