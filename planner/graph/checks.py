@@ -1,8 +1,8 @@
 """Checks of a whole graph file: unknown names, cycles, and look-ups of paths that nothing sets."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterator, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,10 +11,10 @@ from pydantic import JsonValue
 from planbook.envs import Where
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import ANY, CODE, LIST, YES_NO, Shape
-from planbook.planner.graph.database import part_at, paths_of
+from planbook.planner.graph.database import PATH, part_at, paths_of
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import hook_problem
-from planbook.planner.graph.node import ANSWER, BaseNode, EachLoop, GraphFile, GraphNode
+from planbook.planner.graph.node import ANSWER, BaseNode, GraphFile, GraphNode
 from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template, nearest
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -34,8 +34,17 @@ class _NodePlace(NamedTuple):
     node: GraphNode
     where: Where
     visible: frozenset[str]
-    branching: str = ""
-    """The node whose branch it is in; empty for a node outside of branches."""
+    branch: tuple[str, int] | None = None
+    """The node whose branch it is in, and the number of that branch."""
+
+
+class _StoredPath(NamedTuple):
+    """A database path at which a node stores a value."""
+
+    path: str
+    place: _NodePlace
+    where: Where
+    shape: Shape
 
 
 def whole_graph(file: GraphFile) -> Graph:
@@ -49,64 +58,79 @@ def whole_graph(file: GraphFile) -> Graph:
 def _add(graph: Graph, node: GraphNode) -> None:
     graph.add_node(node)
     for branch in node.branches:
-        for name, inner in branch.nodes.items():
+        for inner in branch.nodes.values():
             _add(graph, inner)
-            if branch.nodes.keys().isdisjoint((*inner.after, *inner.needs)):
-                graph.add_edge(node.name, name, shows_answer=False)
-        _add_edges(graph, branch.last_nodes, branch.before)
+        _link(graph, node, tuple(branch.nodes.values()), branch.before)
     if node.loop:
-        item_node = GraphNode.of_item(node, node.loop, node.loop.name, None)
-        graph.add_node(item_node)
-        graph.add_edge(node.name, item_node.name, shows_answer=False)
-        _add_edges(graph, [item_node.name], node.loop.before)
+        inner = GraphNode.of_item(node, node.loop, node.loop.name, None)
+        graph.add_node(inner)
+        _link(graph, node, (inner,), node.loop.before)
 
 
-def _add_edges(graph: Graph, sources: Sequence[str], targets: Sequence[str]) -> None:
-    for source, target in product(sources, targets):
-        graph.add_edge(source, target)
+def _link(graph: Graph, node: GraphNode, inner_nodes: tuple[GraphNode, ...], before: tuple[str, ...]) -> None:
+    """Add the edges of a branch or a loop: from the node that has it, and to the nodes that wait for it."""
+    awaited = {name for inner in inner_nodes for name in (*inner.after, *inner.needs)}
+    names = {inner.name for inner in inner_nodes}
+    for inner in inner_nodes:
+        if names.isdisjoint((*inner.after, *inner.needs)):
+            graph.add_edge(node.name, inner.name, shows_answer=False)
+        for name in before if inner.name not in awaited else ():
+            graph.add_edge(inner.name, name)
 
 
 def check_file(file: GraphFile, folder: Path, *, whole: bool) -> Iterator[PlacedFault]:
     """Yield every fault that pydantic does not find. ``whole`` is False if parts of the file could not be read."""
     visible = frozenset(file.nodes)
     places = [place for node in file.nodes.values() for place in _places(node, ("nodes",), visible)]
-    faults = [*_top_faults(file, places, whole=whole), *_Checks(file, places, whole=whole).faults()]
-    faults += [fault for place in places for fault in _hook_faults(place, folder)]
-    yield from faults or _cycles(file, places)
+    checks = _Checks(file, places, whole=whole)
+    yield from _check_top(file, places, whole=whole)
+    yield from checks.stores()
+    for place in places:
+        yield from checks.node(place)
+        for question, where in _questions(place):
+            for key, name in question.hooks.items():
+                if problem := hook_problem(name, folder):
+                    yield (*where, key), problem
 
 
-def _places(node: GraphNode, where: Where, visible: frozenset[str], branching: str = "") -> Iterator[_NodePlace]:
+def _places(
+    node: GraphNode, where: Where, visible: frozenset[str], branch: tuple[str, int] | None = None
+) -> Iterator[_NodePlace]:
     where = (*where, node.name)
-    yield _NodePlace(node, where, visible, branching)
-    for number, branch in enumerate(node.branches):
-        for inner in branch.nodes.values():
-            yield from _places(inner, (*where, "if", number, "nodes"), visible | set(branch.nodes), node.name)
+    yield _NodePlace(node, where, visible, branch)
+    for number, taken in enumerate(node.branches):
+        for inner in taken.nodes.values():
+            yield from _places(inner, (*where, "if", number, "nodes"), visible | set(taken.nodes), (node.name, number))
 
 
-def _top_faults(file: GraphFile, places: list[_NodePlace], *, whole: bool) -> Iterator[PlacedFault]:
+def _questions(place: _NodePlace) -> Iterator[tuple[BaseNode, Where]]:
+    yield place.node, place.where
+    if place.node.loop:
+        yield place.node.loop.node, (*place.where, "each", "node")
+
+
+def _check_top(file: GraphFile, places: list[_NodePlace], *, whole: bool) -> Iterator[PlacedFault]:
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{nearest(file.code, file.nodes)}"
-    elif file.code is not None and whole and file.nodes[file.code].expect.kind != CODE:
+    elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if whole else (CODE, ANY)):
         yield ("nodes", file.code, "expect"), "its answer is the plan code of the step, by `code:`; write expect: code"
+    for path in file.inputs:
+        if not PATH.fullmatch(path):
+            yield ("inputs", path), f"{path!r} is not a path of the database; write names with dots between them"
     names = [place.node.name for place in places]
     for number, place in enumerate(places):
         if place.node.name in names[:number]:
             yield place.where, f"there is another node {place.node.name}; give this one another name"
-
-
-def _hook_faults(place: _NodePlace, folder: Path) -> Iterator[PlacedFault]:
-    questions: list[tuple[BaseNode, Where]] = [(place.node, place.where)]
-    if place.node.loop:
-        questions.append((place.node.loop.node, (*place.where, "each", "node")))
-    for question, where in questions:
-        for key, name in question.hooks.items():
-            if problem := hook_problem(name, folder):
-                yield (*where, key), problem
+    if len(set(names)) == len(names):
+        yield from _cycles(file, places)
 
 
 def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
+    graph = whole_graph(file)
+    for missing in {name for edge in graph.edges() for name in edge[:2]} - set(graph.nodes):
+        graph.add_node(GraphNode(name=missing, prompt="?"))  # another check reports it
     try:
-        whole_graph(file).layers()
+        graph.layers()
     except GraphError as error:
         first = str(error).partition("cycle: ")[2].partition(" ")[0].partition(":")[0]
         yield next(place.where for place in places if place.node.name == first), str(error)
@@ -118,31 +142,34 @@ class _Checks:
     def __init__(self, file: GraphFile, places: list[_NodePlace], *, whole: bool) -> None:
         self._file, self._places, self._whole = file, places, whole
         self._by_name = {place.node.name: place for place in places}
-        given = (*file.inputs, *(AGENT_PATHS if file.code is not None else ()))
-        self._stored = [(path, shape) for place in places for path, shape, _ in _stores(place)]
-        self._stored += [(path, Shape(ANY)) for path in given]
-        """Paths of the database that are set, each with the shape of its value."""
+        self._stored = list(self._stored_paths())
+        self._open = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
+        """Paths at and below which any value may exist."""
 
-    def faults(self) -> Iterator[PlacedFault]:
-        """Yield the faults of paths and nodes."""
-        yield from self._paths()
+    def _stored_paths(self) -> Iterator[_StoredPath]:
         for place in self._places:
-            yield from self._node(place)
-            if place.node.loop:
-                yield from self._loop(place, place.node.loop)
+            for path, part in place.node.store.items():
+                shape = self._part(place.node, part) or Shape(ANY)
+                yield _StoredPath(path, place, (*place.where, "store", path), shape)
+            if (loop := place.node.loop) and loop.store:
+                shape = Shape(LIST, inner=loop.node.expect)
+                yield _StoredPath(loop.store, place, (*place.where, "each", "store"), shape)
 
-    def _paths(self) -> Iterator[PlacedFault]:
-        """Yield the faults of paths that cannot be set, alone or after others."""
-        database = self._file.new_database()
-        stored = [(path, where) for place in self._places for path, _, where in _stores(place)]
-        for path, where in (*((path, ("inputs", path)) for path in self._file.inputs), *stored):
-            try:
-                database.set(path, None)
-            except GraphError as error:
-                yield where, str(error)
+    def _part(self, node: GraphNode, part: Expression) -> Shape | None:
+        """Return the shape of a plain part of the answer; None for another expression, or a part that cannot exist."""
+        (look_up, *more), source = part.look_ups or (LookUp(""),), part.source.strip()
+        if more or look_up.path != source or look_up.path.partition(".")[0] != ANSWER:
+            return None
+        try:
+            return node.expect.part(source.partition(".")[2])
+        except KeyError:
+            return None
 
-    def _node(self, place: _NodePlace) -> Iterator[PlacedFault]:
-        node, where = place.node, place.where
+    # One node.
+
+    def node(self, place: _NodePlace) -> Iterator[PlacedFault]:
+        """Yield the faults of one node."""
+        node, where, loop = place.node, place.where, place.node.loop
         if not NAME.fullmatch(node.name) or node.name in RESERVED:
             yield where, f"{node.name!r} cannot be the name of a node: write a word of letters, digits and _"
         yield from self._known_nodes(node.after, (*where, "after"), place)
@@ -160,18 +187,18 @@ class _Checks:
         for number, branch in enumerate(node.branches):
             yield from self._known_nodes(branch.before, (*where, "if", number, "before"), place)
             yield from self._condition(branch.when, (*where, "if", number, "when"), place, own)
-
-    def _loop(self, place: _NodePlace, loop: EachLoop) -> Iterator[PlacedFault]:
-        where, items = (*place.where, "each"), _part(place.node, loop.items)
-        yield from self._known_nodes(loop.before, (*where, "before"), place)
-        yield from self._known_nodes(loop.node.after, (*where, "node", "after"), place)
-        yield from self._source(loop.items, (*where, "in"), place, {ANSWER: place.node.expect})
-        if items and items.kind not in (LIST, ANY):
-            yield (*where, "in"), f"{loop.items} is not a list; expected is {items.sketch()}"
-        if not NAME.fullmatch(loop.name) or loop.name in RESERVED:
-            yield (*where, "as"), f"{loop.name!r} cannot stand for the items; write one word, such as item"
-        item = {loop.name: (items and items.inner) or Shape(ANY)}
-        yield from self._source(loop.node.prompt, (*where, "node", "prompt"), place, item, optional=False)
+        if loop:
+            at_loop = (*where, "each")
+            yield from self._known_nodes(loop.before, (*at_loop, "before"), place)
+            yield from self._known_nodes(loop.node.after, (*at_loop, "node", "after"), place)
+            yield from self._source(loop.items, (*at_loop, "in"), place, own)
+            items = self._part(node, loop.items)
+            if items and items.kind not in (LIST, ANY):
+                yield (*at_loop, "in"), f"{loop.items} is not a list; expected is {items.sketch()}"
+            if not NAME.fullmatch(loop.name) or loop.name in RESERVED:
+                yield (*at_loop, "as"), f"{loop.name!r} cannot stand for the items; write one word, such as item"
+            item = {loop.name: (items and items.inner) or Shape(ANY)}
+            yield from self._source(loop.node.prompt, (*at_loop, "node", "prompt"), place, item, optional=False)
 
     def _known_nodes(self, names: tuple[str, ...], where: Where, place: _NodePlace) -> Iterator[PlacedFault]:
         for name in names:
@@ -182,8 +209,8 @@ class _Checks:
         if name in place.visible:
             return ""
         named = self._by_name.get(name)
-        if named and named.branching:
-            return f"{name} exists only where {named.branching} branches; write before: [{place.node.name}] there"
+        if named and named.branch:
+            return f"{name} exists only where {named.branch[0]} branches; write before: [{place.node.name}] there"
         return f"there is no node {name}{nearest(name, place.visible)}"
 
     # Look-ups.
@@ -193,7 +220,7 @@ class _Checks:
         yield from _truths(condition.as_condition, where, self._shapes(place, own))
 
     def _shapes(self, place: _NodePlace, own: Shapes) -> Shapes:
-        return {**{name: self._by_name[name].node.expect for name in place.visible}, **own}
+        return {**{name: self._by_name[name].node.expect for name in place.visible if name in self._by_name}, **own}
 
     def _source(
         self, source: Template | Expression, where: Where, place: _NodePlace, own: Shapes, *, optional: bool = True
@@ -208,7 +235,7 @@ class _Checks:
                 yield where, f"{look_up.path}: {problem}"
         yield from _truths(source.truths, where, shapes)
         for path, value in source.comparisons:
-            if (shape := _shape_in(path, shapes)) and not _can_be(shape, value):
+            if (shape := _shape(path, shapes)) and not _can_be(shape, value):
                 yield where, f"{path} is never {value}; it is {shape.sketch().strip('<>')}"
 
     def _problem(self, look_up: LookUp, shapes: Shapes, place: _NodePlace, *, optional: bool) -> str:
@@ -217,10 +244,11 @@ class _Checks:
         if first == DATABASE:
             return "" if look_up.may_be_missing or not rest else self._path_problem(rest)
         if first not in shapes:
+            if first in place.visible:
+                return ""  # a node that could not be read
             problem = self._node_problem(first, place)
-            return (
-                problem if first in self._by_name else f"{problem} Values of the database are {DATABASE}.{look_up.path}"
-            )
+            in_file = first in self._by_name
+            return problem if in_file else f"{problem} Values of the database are {DATABASE}.{look_up.path}"
         try:
             shape = shapes[first].part(rest)
         except KeyError as error:
@@ -231,69 +259,98 @@ class _Checks:
 
     def _path_problem(self, path: str) -> str:
         """Return the reason why a path of the database never exists; empty if it may exist."""
-        initial = self._file.initial
-        known = [*paths_of(initial), *(stored for stored, _ in self._stored)]
+        initial, known = self._file.initial, [*paths_of(self._file.initial), *self._open]
+        known += [stored.path for stored in self._stored]
         if any(f"{other}.".startswith(f"{path}.") for other in known):
             return ""
-        for stored, shape in self._stored:
-            if path.startswith(f"{stored}."):
-                found = _shape(path.removeprefix(f"{stored}."), shape)
-                return "" if found else f"what is stored at {stored} is {shape.sketch()}"
-        if (parent := path.rpartition(".")[0]) and _has_parts(initial, parent):
+        if any(path.startswith(f"{other}.") for other in self._open):
+            return ""
+        for stored in self._stored:
+            if path.startswith(f"{stored.path}."):
+                if _has(stored.shape, path.removeprefix(f"{stored.path}.")):
+                    return ""
+                return f"what is stored at {stored.path} is {stored.shape.sketch()}"
+        parent = path.rpartition(".")[0]
+        if parent and isinstance(_value(initial, parent), dict | list):
             return ""  # a node or hook may fill it
         similar = nearest(path, known)
         if not self._whole and similar == ".":
             return ""  # a part that could not be read may set it
         return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
 
+    # Stores.
 
-def _stores(place: _NodePlace) -> Iterator[tuple[str, Shape, Where]]:
-    """Yield each path at which a node stores a value, with the shape of the value and the place in the file."""
-    for path, part in place.node.store.items():
-        yield path, _part(place.node, part) or Shape(ANY), (*place.where, "store", path)
-    if (loop := place.node.loop) and loop.store:
-        yield loop.store, Shape(LIST, inner=loop.node.expect), (*place.where, "each", "store")
+    def stores(self) -> Iterator[PlacedFault]:
+        """Yield the faults of paths that cannot be stored, or that two nodes would overwrite."""
+        for stored in self._stored:
+            if not PATH.fullmatch(stored.path):
+                yield stored.where, f"{stored.path!r} is not a path of the database; write names with dots between them"
+            parts = stored.path.split(".")
+            for parent in (".".join(parts[:number]) for number in range(1, len(parts))):
+                value = _value(self._file.initial, parent)
+                if value is not None and not isinstance(value, dict):
+                    problem = f"{stored.path} cannot be stored: {parent} is a value in `database:`, not a group"
+                    yield stored.where, problem
+        for one, other in combinations(self._stored, 2):
+            if problem := self._clash(one, other):
+                yield other.where, problem
 
+    def _clash(self, one: _StoredPath, other: _StoredPath) -> str:
+        first, second = f"{one.path}.", f"{other.path}."
+        if not (first.startswith(second) or second.startswith(first)):
+            return ""
+        names = one.place.node.name, other.place.node.name
+        if names[0] == names[1] or one.path != other.path:
+            return f"{names[0]} stores {one.path} and {names[1]} stores {other.path}: one would overwrite the other"
+        branches = one.place.branch, other.place.branch
+        alternatives = branches[0] and branches[1] and branches[0][0] == branches[1][0] and branches[0] != branches[1]
+        if alternatives or self._follows(*names) or self._follows(*reversed(names)):
+            return ""
+        return f"{names[0]} stores {one.path} as well, and nothing says which of the two comes last; use another path"
 
-def _part(node: GraphNode, part: Expression) -> Shape | None:
-    """Return the shape of a plain part of the answer; None for another expression, or a part that cannot exist."""
-    first, _, rest = part.source.strip().partition(".")
-    is_plain = [look_up.path for look_up in part.look_ups] == [part.source.strip()]
-    return _shape(rest, node.expect) if is_plain and first == ANSWER else None
+    def _follows(self, later: str, earlier: str) -> bool:
+        """Return True if one node waits for another, directly or through others."""
+        edges = whole_graph(self._file).edges() if self._whole else []
+        seen, left = set[str](), [later]
+        while left:
+            name = left.pop()
+            if name not in seen:
+                seen.add(name)
+                left += [edge.source for edge in edges if edge.target == name]
+        return earlier in seen or not self._whole
 
 
 def _truths(paths: tuple[str, ...], where: Where, shapes: Shapes) -> Iterator[PlacedFault]:
     for path in paths:
-        if (shape := _shape_in(path, shapes)) and shape.kind == YES_NO:
+        if (shape := _shape(path, shapes)) and shape.kind == YES_NO:
             yield where, f'{path} is "yes" or "no", and both count as true; write {path} == "yes"'
 
 
-def _can_be(shape: Shape, value: JsonValue) -> bool:
+def _shape(path: str, shapes: Shapes) -> Shape | None:
+    first, _, rest = path.partition(".")
+    return shapes[first].part(rest) if first in shapes and _has(shapes[first], rest) else None
+
+
+def _can_be(shape: Shape, value: object) -> bool:
     """Return True if an answer of that shape can be equal to a constant."""
     if value is None or shape.kind in (CODE, ANY):
         return True
     try:
-        return not isinstance(value, bool) and shape.check(value) == value
+        return not isinstance(value, bool) and shape.check(value) == value  # type: ignore[arg-type]
     except ValueError:
         return False
 
 
-def _shape_in(path: str, shapes: Shapes) -> Shape | None:
-    """Return the shape of an answer or of a part of it; None for anything else."""
-    first, _, rest = path.partition(".")
-    return _shape(rest, shapes[first]) if first in shapes else None
-
-
-def _shape(path: str, shape: Shape) -> Shape | None:
-    """Return the shape of a part; None if there is no such part."""
+def _has(shape: Shape, path: str) -> bool:
     try:
-        return shape.part(path)
-    except KeyError:
-        return None
-
-
-def _has_parts(values: dict[str, JsonValue], path: str) -> bool:
-    try:
-        return isinstance(part_at(values, path), dict | list)
+        shape.part(path)
     except KeyError:
         return False
+    return True
+
+
+def _value(values: dict[str, JsonValue], path: str) -> object:
+    try:
+        return part_at(values, path)
+    except KeyError:
+        return None

@@ -2,18 +2,21 @@
 
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import EACH, LIST, Shape
 from planbook.planner.graph.checks import whole_graph
-from planbook.planner.graph.graph import Edge
+from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.node import ROLE, GraphFile, GraphNode
 
 Kind = Literal["node", "code", "branch", "loop"]
 MAX_LINE = 34
 """Maximum number of characters on a line in a box."""
+MAX_IMPLIED_ARROWS = 24
+"""Maximum number of implied arrows. Beyond it, they are left out, and each box counts its own."""
 DOT_TIMEOUT = 60
 """Time limit of Graphviz."""
 _MERMAID = {"node": '["{}"]', "code": '[["{}"]]', "branch": '(["{}"])', "loop": '[/"{}"/]'}
@@ -38,6 +41,8 @@ class _Arrow(NamedTuple):
     target: str
     kind: Literal["answer", "order", "branch"]
     label: str = ""
+    implied: bool = False
+    """True if its order follows from other arrows."""
 
 
 def mermaid(file: GraphFile) -> str:
@@ -87,11 +92,15 @@ def svg(file: GraphFile) -> str:
 def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
     """Return the boxes by name of node, and the arrows, with every branch and loop."""
     graph, inner = whole_graph(file), dict(_inner(file))
-    boxes: dict[str, _DrawnNode] = {}
+    kinds: dict[str, Kind] = {name: kind for name, (kind, _) in inner.items()}
+    arrows = list(_arrows(graph, {name: label for name, (_, label) in inner.items()}))
+    implied = [arrow.target for arrow in arrows if arrow.implied]
+    hidden = Counter(implied if len(implied) > MAX_IMPLIED_ARROWS else ())
+    boxes = {}
     for name, node in graph.nodes.items():
-        kind: Kind = "code" if name == file.code else inner[name][0] if name in inner else "node"
-        boxes[name] = _DrawnNode(kind, tuple(map(_short, (name, *_properties(node)))))
-    return boxes, [_arrow(edge, {name: label for name, (_, label) in inner.items()}) for edge in graph.edges()]
+        lines = [name, *_properties(node), *([f"{hidden[name]} more answers"] if hidden[name] else [])]
+        boxes[name] = _DrawnNode("code" if name == file.code else kinds.get(name, "node"), tuple(map(_short, lines)))
+    return boxes, [arrow for arrow in arrows if not (hidden and arrow.implied)]
 
 
 def _inner(file: GraphFile) -> Iterator[tuple[str, tuple[Kind, str]]]:
@@ -105,11 +114,24 @@ def _inner(file: GraphFile) -> Iterator[tuple[str, tuple[Kind, str]]]:
             yield f"{node.name}:{loop.name}", ("loop", f"for each {loop.name} of {loop.items}")
 
 
-def _arrow(edge: Edge, labels: Mapping[str, str]) -> _Arrow:
-    """Return the arrow of an edge. ``labels`` says when a node of a branch or loop is asked."""
-    if edge.target in labels and not edge.shows_answer:
-        return _Arrow(edge.source, edge.target, "branch", _short(labels[edge.target]))
-    return _Arrow(edge.source, edge.target, "answer" if edge.shows_answer else "order")
+def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
+    edges = graph.edges()
+    later: dict[str, set[str]] = {}
+    for name in (name for layer in reversed(graph.layers()) for name in layer):
+        next_nodes = {edge.target for edge in edges if edge.source == name}
+        later[name] = next_nodes.union(*(later[target] for target in next_nodes))
+    for edge in edges:
+        implied = _is_implied(edge, edges, later)
+        if edge.target in labels and not edge.shows_answer:
+            yield _Arrow(edge.source, edge.target, "branch", _short(labels[edge.target]))
+        elif edge.shows_answer or not implied:
+            yield _Arrow(edge.source, edge.target, "answer" if edge.shows_answer else "order", implied=implied)
+
+
+def _is_implied(edge: Edge, edges: list[Edge], later: Mapping[str, set[str]]) -> bool:
+    """Return True if the order of an edge follows from other edges."""
+    others = {other.target for other in edges if other.source == edge.source} - {edge.target}
+    return any(edge.target in later[other] for other in others)
 
 
 def _properties(node: GraphNode) -> Iterator[str]:

@@ -4,8 +4,8 @@ The format is described in the docstring of ``planbook.planner.graph``.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Set
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ $db.plan$ is {{ db.plan }}, $db.plan|none yet$ is {{ db.plan | default("none yet
 and when: {gate.replan: "yes"} is when: gate.replan == "yes" (`planbook graph format` has everything)"""
 _OLD_LOOK_UP = re.compile(r"\$db(\.[\w-]+)*(\|[^$\n]*)?\$")
 _JINJA = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_MAX_ROUNDS = 20
+"""Maximum number of times that faulty parts are removed to check the rest."""
 
 
 def graph_path(name: str) -> Path:
@@ -91,31 +93,46 @@ def _old_parts(value: Any, where: Where = ()) -> Iterator[Where]:
 
 
 def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
-    """Return the part of the file that can be read, and the faults that pydantic finds."""
-    value = {**read.value, "name": name}
-    problems: list[tuple[Where, str]] = []
+    """Return the file without its faulty parts, and the faults that pydantic finds."""
+    value: Any = {**deepcopy(read.value), "name": name}
+    faults: dict[FileFault, None] = {}
     if "name" in read.value:
-        problems.append((("name",), "there is no such key; a graph is named after its file"))
-    try:
-        file: GraphFile | None = GraphFile.model_validate(value)
-    except ValidationError as error:
-        places = [tuple(part for part in problem["loc"] if part != "[key]") for problem in error.errors()]
-        problems += [(where, _message(problem, where)) for where, problem in zip(places, error.errors(), strict=True)]
-        file = _readable_part(value, {where[:2] for where in places})
-    return file, [read.fault(*problem) for problem in problems]
+        faults[read.fault(("name",), "there is no such key; a graph is named after its file")] = None
+    for _ in range(_MAX_ROUNDS):
+        try:
+            return GraphFile.model_validate(value), list(faults)
+        except ValidationError as error:
+            for problem in error.errors():
+                where = tuple(part for part in problem["loc"] if part != "[key]")
+                faults.setdefault(read.fault(where, _message(problem, where)))
+                _remove(value, where)
+    return None, list(faults)
 
 
-def _readable_part(value: dict[str, Any], faulty: Set[Where]) -> GraphFile | None:
-    """Return the file without its faulty keys, and with a stand-in for each faulty node; None if nothing is left."""
-    left = {key: part for key, part in value.items() if key == "nodes" or key not in {where[0] for where in faulty}}
-    if isinstance(nodes := value.get("nodes"), dict):
-        left["nodes"] = {name: _STAND_IN if ("nodes", name) in faulty else node for name, node in nodes.items()}
-    with suppress(ValidationError):
-        return GraphFile.model_validate(left)
-    return None
+def _remove(value: Any, where: Where) -> None:
+    """Remove a faulty part. A required part is replaced by a stand-in."""
+    *parents, last = where or ("nodes",)
+    for key in parents:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            return
+    if isinstance(value, dict):
+        value.pop(last, None)
+        if last in _STAND_INS:
+            value[last] = deepcopy(_STAND_INS[str(last)])
+    elif isinstance(value, list) and isinstance(last, int):
+        value[last] = {}
 
 
-_STAND_IN = {"prompt": "?", "expect": "any"}
+_STAND_INS: Mapping[str, Any] = {
+    "prompt": "?",
+    "when": "true",
+    "in": "answer",
+    "expect": "any",
+    "node": {"prompt": "?"},
+    "nodes": {"unreadable": {"prompt": "?"}},
+}
 
 
 def _message(error: Any, where: Where) -> str:

@@ -1,7 +1,7 @@
 """The graph: permanent and temporary nodes and edges, evaluated by Kahn's algorithm (AgentKit, section 2).
 
 Edges come from the nodes (``after``, and the nodes that the prompt and ``when`` use), from branches and loops
-(``before``), and from ``add_edge``. During a pass, only temporary edits are possible.
+(``before``), and from ``add_edge``. A node that was evaluated in a pass cannot be changed in that pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -99,20 +99,40 @@ class Graph:
             left = {name: None for name in left if name in waiting}
         return layers
 
-    # Permanent nodes and edges, which are added before a pass.
+    # Permanent edits.
 
     def add_node(self, node: GraphNode) -> None:
-        """Add a node. Raises GraphError if the name is taken, or if the graph is being traversed."""
-        self._check_idle()
+        """Add a node. Raises GraphError if the name is taken."""
         self._check_free(node.name)
         self._nodes[node.name] = node
 
+    def replace_node(self, node: GraphNode) -> None:
+        """Replace the node with that name."""
+        self._check_open(node.name, self._nodes)
+        self._nodes[node.name] = node
+
+    def remove_node(self, name: str) -> None:
+        """Remove a node with the edges that were added to it. A node that still names it is an error."""
+        self._check_open(name, self._nodes)
+        del self._nodes[name]
+        self._edges = {edge: None for edge in self._edges if name not in edge[:2]}
+        self.last.pop(name, None)
+
     def add_edge(self, source: str, target: str, *, shows_answer: bool = True) -> None:
-        """Make ``target`` wait for ``source``. Raises GraphError if the graph is being traversed."""
-        self._check_idle()
+        """Make ``target`` wait for ``source``."""
+        self._check_not_evaluated(target)
         self._edges[Edge(source, target, shows_answer)] = None
 
-    # Temporary edits. A node that was evaluated in the pass cannot be changed.
+    def remove_edge(self, source: str, target: str) -> None:
+        """Remove an edge that was added. To change an edge that a node names itself, use ``replace_node``."""
+        self._check_not_evaluated(target)
+        removed = [edge for edge in self._edges if edge[:2] == (source, target)]
+        if not removed:
+            raise GraphError(f"no edge was added from {source} to {target}")
+        for edge in removed:
+            del self._edges[edge]
+
+    # Temporary edits.
 
     def add_temporary_node(self, node: GraphNode) -> None:
         """Add a node for the rest of this pass."""
@@ -121,26 +141,30 @@ class Graph:
         self._temporary_nodes[node.name] = node
 
     def add_temporary_edge(self, source: str, target: str, *, shows_answer: bool = True) -> None:
-        """Make ``target`` wait for ``source`` in this pass."""
-        self._check_known(source)
-        self._check_open(target)
+        """Make ``target``, which is not evaluated yet, wait for ``source`` in this pass."""
+        self._check_passing()
+        self._check_known(source, self.nodes)
+        self._check_open(target, self.nodes)
         self._temporary_edges[Edge(source, target, shows_answer)] = None
 
     def leave_out_node(self, name: str) -> None:
         """Leave a node out of this pass: no node waits for it or gets its answer."""
-        self._check_open(name)
+        self._check_passing()
+        self._check_open(name, self.nodes)
         self._left_out.add(name)
 
     def leave_out_edge(self, source: str, target: str) -> None:
         """Leave an edge out of this pass."""
-        self._check_open(target)
+        self._check_passing()
+        self._check_open(target, self.nodes)
         if (source, target) not in {edge[:2] for edge in self.edges()}:
             raise GraphError(f"there is no edge from {source} to {target}")
         self._edges_left_out.add((source, target))
 
     def skip(self, name: str) -> None:
         """Skip a node in this pass and use its last answer again. A node without one is asked anyway."""
-        self._check_open(name)
+        self._check_passing()
+        self._check_open(name, self.nodes)
         self._skipped.add(name)
 
     # One pass.
@@ -165,10 +189,6 @@ class Graph:
         if name not in self._temporary_nodes:
             self.last[name] = answer
 
-    def _check_idle(self) -> None:
-        if self._passing:
-            raise GraphError("the graph is being traversed; only temporary edits are possible")
-
     def _check_passing(self) -> None:
         if not self._passing:
             raise GraphError("temporary edits are possible only while the graph is traversed")
@@ -177,14 +197,15 @@ class Graph:
         if name in self._nodes or name in self._temporary_nodes:
             raise GraphError(f"there is a node {name} already; give the new one another name")
 
-    def _check_known(self, name: str) -> None:
-        if name not in self.nodes:
-            raise GraphError(f"there is no node {name}{nearest(name, self.nodes)}")
+    def _check_known(self, name: str, nodes: Mapping[str, GraphNode]) -> None:
+        if name not in nodes:
+            raise GraphError(f"there is no node {name}{nearest(name, nodes)}")
 
-    def _check_open(self, name: str) -> None:
-        """Raise GraphError unless a pass is under way that has not evaluated the node yet."""
-        self._check_passing()
-        self._check_known(name)
+    def _check_open(self, name: str, nodes: Mapping[str, GraphNode]) -> None:
+        self._check_known(name, nodes)
+        self._check_not_evaluated(name)
+
+    def _check_not_evaluated(self, name: str) -> None:
         if name in self._evaluated:
             raise GraphError(f"{name} was evaluated in this pass; it can be changed again in the next")
 

@@ -11,15 +11,15 @@ Compose and check hooks only read the database, since nodes may be asked concurr
 import ast
 import importlib
 import pkgutil
+import runpy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.envs import CannotLoad, execute_module
+from planbook.envs import import_error
 from planbook.planner.errors import GraphError
 from planbook.planner.graph import hooks as shipped
 from planbook.planner.graph.database import GraphDatabase, current_step, note
@@ -83,31 +83,32 @@ def find_hook(name: str, folder: Path) -> Callable[..., Any]:
     """
     if problem := hook_problem(name, folder):
         raise GraphError(problem)
-    file, _, function = name.rpartition(":")
-    try:
-        members = vars(execute_module(folder / file) if file else _shipped_module(name))
-    except CannotLoad as error:
-        raise GraphError(f"{name}: {error}") from error
-    hook: Callable[..., Any] = members[function.rpartition(".")[2]]
-    return hook
+    file, colon, function = name.rpartition(":")
+    if colon:
+        try:
+            hook: Callable[..., Any] = runpy.run_path(str(folder / file))[function]
+        except Exception as error:
+            raise GraphError(f"{name}: {file} failed while it was read: {import_error(error)}") from error
+        return hook
+    module, _, function = name.rpartition(".")
+    return getattr(importlib.import_module(f"{shipped.__name__}.{module}"), function)  # type: ignore[no-any-return]
 
 
 def hook_problem(name: str, folder: Path) -> str:
     """Return the problem with the name of a hook; empty if there is none. Files are read, not executed."""
-    file, _, function = name.rpartition(":")
-    if file:
+    file, colon, function = name.rpartition(":")
+    if colon:
         return _file_problem(folder / file, file, function)
     module, dot, function = name.rpartition(".")
     modules = [module_info.name for module_info in pkgutil.iter_modules(shipped.__path__)]
     if not dot or module not in modules:
-        known = ", ".join(sorted(modules))
+        known = ", ".join(sorted(modules)) or "none"
         return f"there is no hook {name}{nearest(module, modules)} Write FILE.py:function, or one of a module: {known}"
-    members = vars(_shipped_module(name)).items()
-    return _missing(name, function, [key for key, member in members if callable(member) and not key.startswith("_")])
+    return _missing(name, function, _functions(vars(importlib.import_module(f"{shipped.__name__}.{module}"))))
 
 
-def _shipped_module(name: str) -> ModuleType:
-    return importlib.import_module(f"{shipped.__name__}.{name.rpartition('.')[0]}")
+def _functions(members: Mapping[str, Any]) -> list[str]:
+    return [name for name, member in members.items() if callable(member) and not name.startswith("_")]
 
 
 def _file_problem(path: Path, file: str, function: str) -> str:

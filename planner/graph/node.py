@@ -108,12 +108,6 @@ class IfBranch(_GraphModel):
     nodes: Annotated[dict[str, "GraphNode"], BeforeValidator(_with_names)] = Field(min_length=1)
     before: Names = ()
 
-    @property
-    def last_nodes(self) -> list[str]:
-        """The nodes that no other node of the branch waits for."""
-        awaited = {name for node in self.nodes.values() for name in (*node.after, *node.needs)}
-        return [name for name in self.nodes if name not in awaited]
-
 
 class GraphNode(BaseNode):
     """One question to a model, and the uses of its answer."""

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, meta, nodes, pass_context
 from jinja2.exceptions import TemplateError
+from jinja2.lexer import TOKEN_EOF
+from jinja2.parser import Parser
 from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.tests import TESTS as JINJA_TESTS
@@ -52,7 +54,7 @@ _REFUSED = {
     "Concat": "~ is not allowed; write {{ a }}{{ b }}",
     "Assign": "set is not allowed; `store` of a node keeps values",
 }
-_COUNTED = "counted"
+_COUNTED, _RESULT = "counted", "result"
 
 
 def value_text(value: JsonValue) -> str:
@@ -271,11 +273,13 @@ class Expression(_JinjaSource):
 
     def __init__(self, source: str) -> None:
         with _reading(f"{source!r} is not an expression"):
-            self._compiled = _JINJA.compile_expression(source, undefined_to_none=False)
-            tree = _JINJA.parse(f"{{{{ {source} }}}}")
-            (output,) = tree.find_all(nodes.Output)
-            super().__init__(source, tree)
-            self.as_condition = tuple(_truths(output.nodes[0]))
+            parser = Parser(_JINJA, source, state="variable")
+            expression = parser.parse_expression()
+            if parser.stream.current.type != TOKEN_EOF:
+                parser.fail("something stands after its end", 1)
+            super().__init__(source, _tree(nodes.Output([expression])))
+            self._compiled: Any = _JINJA.from_string(_tree(nodes.Assign(nodes.Name(_RESULT, "store"), expression)))
+            self.as_condition = tuple(_truths(expression))
             """The paths of values that are used as true or false if the expression is a condition."""
 
     @staticmethod
@@ -287,7 +291,10 @@ class Expression(_JinjaSource):
     def value(self, values: Mapping[str, JsonValue]) -> JsonValue:
         """Return the value. Raises GraphError, and KeyError if there is no value."""
         with self._rendering(values):
-            result: Any = self._compiled(values)
+            context = self._compiled.new_context(dict(values))
+            for _ in self._compiled.root_render_func(context):
+                pass  # an expression writes nothing
+            result: Any = context.vars[_RESULT]
         if isinstance(result, Undefined):
             raise KeyError(self.source)
         return result  # type: ignore[no-any-return]
@@ -311,6 +318,13 @@ def _reading(subject: str) -> Iterator[None]:
         raise ValueError(f"{subject}{line}: {error.message}") from error
     except RecursionError:
         raise ValueError("this is nested too deeply") from None
+
+
+def _tree(node: nodes.Stmt) -> nodes.Template:
+    tree = nodes.Template([node], lineno=1)
+    tree.set_lineno(1)
+    tree.set_environment(_JINJA)
+    return tree
 
 
 def _check(tree: nodes.Template) -> None:

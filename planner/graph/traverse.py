@@ -5,11 +5,9 @@ answered. So the result does not depend on whether nodes are asked concurrently,
 when it is run again on the same journal.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -22,12 +20,14 @@ from planbook.planner.graph.node import ANSWER, EachLoop, GraphNode, IfBranch
 from planbook.planner.graph.templating import DATABASE, Expression, value_text
 from planbook.planner.prompts import Prompts
 from planbook.planner.rendered import Rendered
-from planbook.planner.roles import Sample
+from planbook.planner.roles import FIRST_SAMPLE, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
 
 GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The template around the prompt of a node."""
+Answers = Mapping[str, JsonValue]
+"""Answers by name of node."""
 MAX_RECORDED = 2_000
 """Maximum number of characters of a stored value that the node's event repeats."""
 LEFT_OUT = "(too long to be repeated here)"
@@ -176,34 +176,17 @@ class _RunningPass:
 
     def _answers(self, nodes: list[GraphNode]) -> dict[str, JsonValue]:
         """Ask the nodes and return their answers. All questions are composed before the first is asked."""
-        questions = [self._compose(node) for node in nodes]
+        sources = [self.graph.shown_sources(node.name) for node in nodes]
+        questions = [
+            compose(node, self.result.answers, shown, self.database, self.hooks, self.result.number)
+            for node, shown in zip(nodes, sources, strict=True)
+        ]
 
         def answer(place: int) -> JsonValue:
             return self._answer(nodes[place], questions[place])
 
         answers = _run_concurrently(answer, len(nodes), self.side_by_side)
         return {node.name: value for node, value in zip(nodes, answers, strict=True)}
-
-    def _compose(self, node: GraphNode) -> NodeQuestion:
-        """Return a node's whole question: the answers that it waits for, its prompt, and the form of its answer."""
-        context, answers = "", self.result.answers
-        shown = [] if node.compose else self.graph.shown_sources(node.name)
-        if node.compose:
-            composing = Composing(node, self.database.view(), dict(answers), self.result.number)
-            context = call(self.hooks, node.compose, composing)
-            if not isinstance(context, str):
-                raise GraphError(f"{node.name}: the compose hook {node.compose} must return a text")
-        with _naming(node, "prompt"):
-            prompt = node.prompt.render(self._variables(**node.loop_variables))
-        text = GRAPH_PROMPTS["node"].render(
-            answers=[(name, value_text(answers[name])) for name in shown],
-            context=context,
-            prompt=prompt,
-            kind=node.expect.kind,
-            choices=node.expect.choices,
-            sketch=node.expect.sketch() if node.expect.is_json else "",
-        )
-        return NodeQuestion(node.name, text)
 
     def _answer(self, node: GraphNode, question: NodeQuestion) -> JsonValue:
         """Ask a node and return its answer. If an earlier invocation failed here, ``anew`` uses the next scope.
@@ -216,69 +199,51 @@ class _RunningPass:
             if node.name not in self.spans:
                 self.spans[node.name] = scope.span(self._payload(node))
             recorded = scope.recorded_replies if self.anew else 0
+            sample = Sample(sample=tries)
             try:
-                read, sample = partial(self._read, node), Sample(sample=tries)
-                return scope.ask(node.model, question, read=read, sample=sample).value
+                return ask(node, question, scope, self.result.answers, self.database, self.hooks, sample)
             except UnusableReply:
                 if not recorded or scope.asked > recorded:
                     raise  # it failed in this invocation
             tries += 1
 
-    def _read(self, node: GraphNode, text: str) -> JsonValue:
-        """Return the answer in a reply. Raises ValueError for the model to correct."""
-        answer = node.expect.read(text)
-        if node.check:
-            checked = call(self.hooks, node.check, answer, self.database.view())
-            answer = json_value(checked, f"what the hook {node.check} returned")
-        if node.loop and node.loop.items.names == {ANSWER}:
-            self._items(node.loop, answer)  # the model must correct a faulty list
-        return answer
-
-    def _items(self, loop: EachLoop, answer: JsonValue) -> list[JsonValue]:
-        """Return the items of a loop. Raises AfterQueryError if they are not a list, or too many."""
-        try:
-            items = loop.items.value(self._variables(answer=answer))
-        except KeyError:
-            if loop.items.names == {ANSWER}:
-                return []  # a field that may be left out
-            raise GraphError(f"there is nothing at {loop.items}") from None
-        if not isinstance(items, list):
-            raise AfterQueryError(f"{loop.items} must be a list, and is {value_text(items)[:60]!r}")
-        if len(items) > loop.most:
-            raise AfterQueryError(f"{loop.items} may have {loop.most} items at most, and has {len(items)}")
-        return items
-
     def _after_query(self, node: GraphNode, answer: JsonValue) -> dict[str, JsonValue]:
         """Apply ``store``, branches, the loop and the finish hook to an answer. Return the stored values."""
         self.database.written.clear()
         for path, part in node.store.items():
-            with suppress(KeyError), _naming(node, str(part)):  # a field may be left out
-                self.database.set(path, part.value(self._variables(answer=answer)))
+            try:
+                stored = self._value(part, node, answer)
+            except KeyError:
+                continue  # a field that may be left out
+            self.database.set(path, stored)
         if node.gather:
             self.database.append(node.gather, answer)
         for branch in node.branches:
-            if self._holds(branch.when, node, answer=answer):
+            if self._holds(branch.when, node, answer):
                 self._add_branch(branch)
         if node.loop:
             self._add_loop(node, node.loop, answer)
         if node.finish:
-            self._finish(node, node.finish, answer)
+            answers = dict(self.result.answers)
+            finishing = Finishing(node, answer, answers, self.database, self.graph, self.result.number)
+            try:
+                call(self.hooks, node.finish, finishing)
+            except ValueError as error:
+                raise GraphError(f"node {node.name}: {node.finish} refused an accepted answer: {error}") from error
         return self._changed_values()
 
-    def _finish(self, node: GraphNode, hook: str, answer: JsonValue) -> None:
-        answers = dict(self.result.answers)
+    def _value(self, part: Expression, node: GraphNode, answer: JsonValue) -> JsonValue:
         try:
-            call(self.hooks, hook, Finishing(node, answer, answers, self.database, self.graph, self.result.number))
-        except ValueError as error:
-            raise GraphError(f"node {node.name}: {hook} refused an accepted answer: {error}") from error
+            return part.value(variables(self.database, self.result.answers, answer=answer))
+        except GraphError as error:
+            raise GraphError(f"node {node.name}: {part}: {error}") from error
 
-    def _holds(self, condition: Expression, node: GraphNode, **own: JsonValue) -> bool:
-        with _naming(node, "when"):
-            return condition.holds(self._variables(**own))
-
-    def _variables(self, **own: JsonValue) -> dict[str, JsonValue]:
-        """Return the variables of a node's templates and expressions."""
-        return {**self.result.answers, DATABASE: self.database.root, **own}
+    def _holds(self, condition: Expression, node: GraphNode, *answer: JsonValue) -> bool:
+        own = dict(zip(("answer",), answer, strict=False))
+        try:
+            return condition.holds(variables(self.database, self.result.answers, **own))
+        except GraphError as error:
+            raise GraphError(f"node {node.name}: when: {error}") from error
 
     def _changed_values(self) -> dict[str, JsonValue]:
         """Return the values that the node has changed in the database, by path; a note in place of a long value."""
@@ -286,13 +251,17 @@ class _RunningPass:
         return {path: LEFT_OUT if len(value_text(value)) > MAX_RECORDED else value for path, value in values.items()}
 
     def _add_branch(self, branch: IfBranch) -> None:
-        for node in branch.nodes.values():
+        nodes = branch.nodes.values()
+        for node in nodes:
             self.graph.add_temporary_node(node)
-        self._add_edges(branch.last_nodes, branch.before)
+        awaited = {name for node in nodes for name in (*node.after, *node.needs)}
+        self._add_edges([name for name in branch.nodes if name not in awaited], branch.before)
 
     def _add_loop(self, node: GraphNode, loop: EachLoop, answer: JsonValue) -> None:
-        with _naming(node):
-            items = self._items(loop, answer)
+        try:
+            items = items_of(node, answer, self.result.answers, self.database)
+        except (ValueError, GraphError) as error:
+            raise GraphError(f"node {node.name}: {error}") from error
         if loop.store:
             self.database.set(loop.store, [])
         for number, item in enumerate(items, 1):
@@ -321,10 +290,69 @@ def _run_concurrently(answer: Callable[[int], JsonValue], count: int, side_by_si
             raise
 
 
-@contextmanager
-def _naming(node: GraphNode, *part: str) -> Iterator[None]:
-    """Name the node, and the part of it, in the message of an error."""
+def variables(database: GraphDatabase, answers: Answers, **own: JsonValue) -> dict[str, JsonValue]:
+    """Return the variables of a node's templates and expressions."""
+    return {**answers, DATABASE: database.root, **own}
+
+
+def compose(
+    node: GraphNode, answers: Answers, shown: list[str], database: GraphDatabase, hooks: Hooks, number: int
+) -> NodeQuestion:
+    """Return a node's whole question: the answers of the nodes in ``shown``, its prompt, and the form of the answer."""
+    context = ""
+    if node.compose:
+        context = call(hooks, node.compose, Composing(node, database.view(), dict(answers), number))
+        if not isinstance(context, str):
+            raise GraphError(f"{node.name}: the compose hook {node.compose} must return a text")
     try:
-        yield
-    except (AfterQueryError, GraphError) as error:
-        raise GraphError(": ".join([f"node {node.name}", *part, str(error)])) from error
+        prompt = node.prompt.render(variables(database, answers, **node.loop_variables))
+    except GraphError as error:
+        raise GraphError(f"node {node.name}: prompt: {error}") from error
+    text = GRAPH_PROMPTS["node"].render(
+        answers=[] if node.compose else [(name, value_text(answers[name])) for name in shown],
+        context=context,
+        prompt=prompt,
+        kind=node.expect.kind,
+        choices=node.expect.choices,
+        sketch=node.expect.sketch() if node.expect.is_json else "",
+    )
+    return NodeQuestion(node.name, text)
+
+
+def ask(
+    node: GraphNode,
+    question: NodeQuestion,
+    scope: Scope,
+    answers: Answers,
+    database: GraphDatabase,
+    hooks: Hooks,
+    sample: Sample = FIRST_SAMPLE,
+) -> JsonValue:
+    """Ask a node and return its answer. The model may repair an answer that does not fit. Raises UnusableReply."""
+    view = database.view()
+
+    def read(text: str) -> JsonValue:
+        answer = node.expect.read(text)
+        if node.check:
+            answer = json_value(call(hooks, node.check, answer, view), f"what the hook {node.check} returned")
+        if node.loop and node.loop.items.names == {ANSWER}:
+            items_of(node, answer, answers, database)  # the model must correct a faulty list
+        return answer
+
+    return scope.ask(node.model, question, read=read, sample=sample).value
+
+
+def items_of(node: GraphNode, answer: JsonValue, answers: Answers, database: GraphDatabase) -> list[JsonValue]:
+    """Return the items of a node's loop. Raises AfterQueryError if they are not a list, or too many."""
+    assert node.loop is not None
+    try:
+        items = node.loop.items.value(variables(database, answers, answer=answer))
+    except KeyError:
+        if node.loop.items.names == {ANSWER}:
+            return []  # a field that may be left out
+        raise GraphError(f"there is nothing at {node.loop.items}") from None
+    if not isinstance(items, list):
+        raise AfterQueryError(f"{node.loop.items} must be a list, and is {value_text(items)[:60]!r}")
+    if len(items) > node.loop.most:
+        raise AfterQueryError(f"{node.loop.items} may have {node.loop.most} items at most, and has {len(items)}")
+    return items

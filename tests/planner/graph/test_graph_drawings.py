@@ -56,6 +56,14 @@ def test_characters_that_xml_cannot_have_are_left_out() -> None:
     assert '\\nasks [31m"' in dot(file)
 
 
+def test_a_graph_with_many_implied_arrows_says_so_in_its_boxes() -> None:
+    names = [f"n{number}" for number in range(12)]
+    nodes = {name: question(name, "?", after=tuple(names[:place])) for place, name in enumerate(names)}
+    drawn = mermaid(GraphFile(name="g", nodes=nodes))
+    assert drawn.count("-->") == 11
+    assert '["n11<br/>10 more answers"]' in drawn
+
+
 def test_without_graphviz_an_svg_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GraphError, match=r"install it .* or draw Mermaid text with --format mermaid"):

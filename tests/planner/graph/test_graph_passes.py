@@ -12,7 +12,7 @@ from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_of, read_graph
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
-from tests.planner.graph.given import Answers, changed, passed, question
+from tests.planner.graph.given import Answers, chain, changed, passed, question
 from tests.spanning import held
 
 HERE = Path(__file__).parent
@@ -125,8 +125,8 @@ def test_a_finish_hook_edits_the_database_and_the_rest_of_the_pass() -> None:
         finishing.graph.add_temporary_node(question("more", "Say more.", after=(finishing.node.name,)))
         finishing.graph.add_temporary_edge("more", "b")
 
-    graph = Graph(question("a", "?", finish="finish"), question("b", "b?", after=("a",)))
-    database, answers = GraphDatabase(), Answers()
+    graph, database, answers = chain("a", "b"), GraphDatabase(), Answers()
+    graph.replace_node(question("a", "?", finish="finish"))
     done = [passed(graph, answers, database, number=number, hooks={"finish": finish}) for number in range(2)]
     assert [each.layers for each in done] == [[["a"], ["more"], ["b"]]] * 2
     assert "### a\na says so\n\n### more\nmore says so" in answers.prompt("b")

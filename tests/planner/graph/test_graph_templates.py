@@ -143,8 +143,8 @@ def test_conditions(text: str, holds: bool) -> None:
     [
         ("", "unexpected 'end of template'"),
         ("look ==", "unexpected 'end of template'"),
-        ("a }} {{ b", "chunk after expression"),
-        ("look = 3", "chunk after expression"),
+        ("a }} {{ b", "something stands after its end"),
+        ("look = 3", "something stands after its end"),
         ("f(x)", "functions cannot be called"),
         ("not " * 5_000 + "a", "nested too deeply"),
         (" + ".join("1" * 3_000), "nested too deeply"),
