@@ -77,12 +77,11 @@ def automanual(episode: Episode, options: AutoManualOptions) -> None:
 
 def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Message:
     environment = type(episode.environment)
-    return PROMPTS["automanual/system"].system(
+    return PROMPTS["automanual/system" if options.segments else "automanual/system_code"].system(
         about=environment.about,
         action_docs=action_docs_of(episode.environment).model_copy(
             update={"helpers": function_heads(environment.helpers)}
         ),
-        segments=options.segments,
         cooperation=options.cooperation,
         helpers=options.helper_methods,
         pauses=environment.pauses,

@@ -52,7 +52,6 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "actions": (30, 7),
     "actions_per_reply": (None, 1, 3),
     "larger_examples": (False, True),
-    "segments": (True, False),
     "procedure": ("def solve(agent, task): ...", "", CODE),
     "untyped": (False, True),
     "candidates": ([MatchCandidate(name="put", summary="Put it.", params=("what",), goals=("put it",))], []),
