@@ -9,8 +9,8 @@ Protocols
 
 An episode
 
-- ``play`` plays an episode with a method. ``episode`` has the verbs that methods use, ``scope`` those that only ask;
-  ``frames`` are the namespaces of plan code, ``spans`` record the structure of a method.
+- The function `play` plays an episode with a method. ``episode`` has the verbs that methods use, ``scope`` those that
+  only ask; ``frames`` are the namespaces of plan code, ``spans`` record the structure of a method.
 - ``agent`` describes an environment's actions to plans and prompts; ``dry_runs`` checks plans by their preconditions.
 - ``roles`` ask models within a ``budget``; ``prompts`` renders templates, ``rendered`` keeps the digest of their data.
 - ``thought`` reads plans from replies, ``streaming`` runs them while they are written (``reply_stream``).

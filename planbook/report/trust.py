@@ -7,7 +7,7 @@ from typing import Any
 from planbook.config import by_dotted_name
 from planbook.planner import Outcome, Spent
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, dollars, links, marked, moment
+from planbook.report.blocks import Block, Line, dollars, link, links, marked, moment
 from planbook.results.table import RunResults
 from planbook.results.telling import UNSAFE, failure_lines, paying_line, spending_lines
 from planbook.runs import RunFile
@@ -23,7 +23,7 @@ MEANINGS: Mapping[Outcome, str] = {
 }
 """The meanings of outcomes."""
 MAX_LISTED = 200
-"""Maximum number of false claims and task seeds that are listed."""
+"""Maximum number of false claims, tracebacks and task seeds that are listed."""
 
 
 def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
@@ -38,6 +38,7 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
         ["outcome", "episodes", "meaning"], [*rows, ["all", f"{summary.tasks:,}", ""]], "meanings", total=True
     )
     yield from map(blocks.paragraph, failure_lines(summary))
+    yield from _tracebacks(run, anchor)
     if run.run.file.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
     if false := [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
@@ -82,6 +83,15 @@ def costs(run: RunResults) -> Mapping[str, Costs]:
 
 def _most_tokens_first(pair: tuple[str, Spent]) -> tuple[int, str]:
     return -pair[1].tokens, pair[0]
+
+
+def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
+    """Yield the tracebacks of broken episodes, each with a link to its episode."""
+    for row in [episode for episode in run.counted if episode.outcome is Outcome.BROKEN][:MAX_LISTED]:
+        first, _, trace = (row.ending.message if row.ending else "").partition("\n")
+        if trace:
+            line = [link(row.entry.task.id, f"{anchor}-{row.index}"), f": {first}"]
+            yield blocks.more(line, [blocks.pre(trace)])
 
 
 def cost_blocks(run: RunResults) -> Iterator[Block]:

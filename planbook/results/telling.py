@@ -124,7 +124,7 @@ def _named(messages: Mapping[str, str], line: str, what: str) -> Iterator[str]:
 
 def spending_lines(summary: Summary) -> Iterable[str]:
     """Yield the cost of model calls, if there were any."""
-    if not summary.model_calls:
+    if not summary.model_calls or not summary.tasks:
         return
     replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
     money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"

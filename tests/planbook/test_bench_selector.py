@@ -82,6 +82,6 @@ def test_the_command_prints_figures_and_returns_them(
     assert found["part"] == "selector"
     assert {"name", "value", "unit", "interval", "cell", "goal", "met", "against"} <= set(found["rows"][0])
     cells = [row["cell"] for row in found["rows"] if row["cell"]]
-    assert [FOUR, RIVAL] in cells
-    assert len({tuple(cell) for cell in cells}) == len(cells)
+    assert (FOUR, RIVAL) in cells
+    assert len(set(cells)) == len(cells)
     assert "95% interval" in capsys.readouterr().out

@@ -123,7 +123,7 @@ def test_a_stop_ends_it_like_ctrl_c_and_it_can_be_resumed(tmp_path: Path, capfd:
         wait_until(lambda: count(folder, "outcome") > 0)
         ask(folder, 0, "stop")
     assert codes == [errors.INTERRUPTED]
-    assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder}" in capfd.readouterr().err
+    assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder}" in capfd.readouterr().out
     assert 0 < count(folder, "outcome") < 12
     with playing(Run.open(folder, to_play=True)) as codes:
         pass

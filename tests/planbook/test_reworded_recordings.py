@@ -50,7 +50,9 @@ def test_replies_are_given_to_other_words_and_counted(planbook: Planbook, play: 
     assert json.loads((tmp_path / "run" / "run.json").read_text())["reworded_replies"] == 25
     reported = planbook("report", tmp_path / "run", "--out", tmp_path / "report.html")
     assert reported.returncode == 0, reported.stderr
-    assert "25 to a prompt whose wording has changed since" in (tmp_path / "report.html").read_text()
+    assert (
+        "25 recorded replies answered prompts whose wording has changed since" in (tmp_path / "report.html").read_text()
+    )
     again = planbook("rerun", tmp_path / "run", "--recorded", "--out", tmp_path / "again", "--json")
     assert again.returncode == 0, again.stderr
     assert "reworded_replies" not in json.loads((tmp_path / "again" / "run.json").read_text())

@@ -37,11 +37,11 @@ def test_a_terminal_that_cannot_show_a_letter_shows_an_escape(tmp_path: Path, en
 
 def test_prints_stand_between_the_steps_and_steer_no_terminal(tmp_path: Path) -> None:
     write_shelf(tmp_path)
-    (tmp_path / "plan.py").write_text("print('first :key: [red]\\x1b[31m')\nagent.look()\nprint('x' * 50_000)\n")
+    (tmp_path / "plan.py").write_text("print('first :key: [red]\\x1b[31m')\nprint('x' * 50_000)\nagent.look()\n")
     done = executed(tmp_path)
     assert done.stdout.index("printed: first :key: [red]\\x1b[31m") < done.stdout.index("agent.look")
     assert "\x1b" not in done.stdout
-    assert "48,001 characters more" in done.stdout
+    assert "48,024 characters more" in done.stdout
 
 
 def test_an_empty_store_is_reported_in_a_line(tmp_path: Path) -> None:

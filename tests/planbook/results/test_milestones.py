@@ -50,6 +50,6 @@ def test_a_run_without_goal_events_tells_them_too(tmp_path: Path) -> None:
     assert played.result["milestones"] == {"MT8_challenge": {"log": [1, 1], "planks": [1, 1]}}
     assert "Reached in MT8_challenge: log 1/1, planks 1/1." in played.printed
     report_runs([tmp_path / "run"], None, None)
-    (section,) = Page(tmp_path / "run" / "report.html").all("section", class_="milestones")
+    (section,) = Page(tmp_path / "run" / "report.html").all("section", class_="figures")
     assert "Reached in MT8_challenge: log 1/1, planks 1/1." in section
     assert "planks" in section
