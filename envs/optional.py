@@ -243,5 +243,8 @@ class Goals:
         return goal
 
     def recorded(self) -> Path | None:
-        """Return a CSV table of recorded goals to learn horizons from: the features, then the horizon."""
+        """Return a CSV table of recorded goals: the features, then the horizon.
+
+        The selector ``horizon`` needs the trees beside it, which ``python -m tools.horizons TABLE`` learns.
+        """
         return None

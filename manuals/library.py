@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from planbook.envs import Environment, Task
 from planbook.manuals.errors import BadKnowledge
 from planbook.planner import Memory, Procedure, Recall, checked_procedure, parse_procedure, read_procedure
-from planbook.sandbox import Fault, carry
+from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
 
 SHIPPED = Path(__file__).parent
@@ -80,26 +80,81 @@ def module_procedures(path: Path) -> list[Procedure]:
     tree = parse_python(text)
     if isinstance(tree, Fault):
         return []
+    functions = [node for node in tree.body if _TYPE.search(_docstring(node))]
     return [
         parse_procedure(code, f"{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py", path.parent.parent / "helpers")
-        for function in tree.body
-        if isinstance(function, ast.FunctionDef) and _TYPE.search(ast.get_docstring(function) or "")
+        for function in functions
         for kind, code in _split_out(text, tree, function)
     ]
 
 
-def _split_out(text: str, tree: ast.Module, function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
-    """Yield each task type of a function with the text of a file that has only this procedure, named ``solve``."""
-    docstring = ast.get_docstring(function) or ""
+def _docstring(node: ast.stmt) -> str:
+    return (ast.get_docstring(node) or "") if isinstance(node, ast.FunctionDef) else ""
+
+
+def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Yield each task type of a function with the text of a file that has only this procedure."""
+    docstring = _docstring(function)
     header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(docstring))}
-    lines = text.split("\n")
-    head = lines[function.lineno - 1].replace(f"def {function.name}(", "def solve(", 1)
-    lines[function.lineno - 1 : function.body[0].end_lineno] = [head]
-    code = carry("\n".join(lines), ["solve"])
+    body = _body(text, tree, function)
     for kind, summary in _TYPE.findall(docstring):
-        fields = {"world": header.get("world", ""), "type": kind, "source": header.get("source", ""), **header}
-        listed = "\n".join(f"{name}: {value}" for name, value in fields.items())
-        yield kind, f'"""{summary or docstring.splitlines()[0]}\n\n{listed}\n"""\n\n{code}'
+        fields = {
+            "world": header.get("world", ""),
+            "type": kind,
+            "source": header.get("source", ""),
+            **header,
+        }
+        lines = "\n".join(f"{name}: {value}" for name, value in fields.items())
+        yield kind, f'"""{summary or docstring.splitlines()[0]}\n\n{lines}\n"""\n{body}\n'
+
+
+def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
+    """Return the function as ``solve``, with the statements of the module that it needs, in their order."""
+    needed, pending = set[int](), [function]
+    while pending:
+        node = pending.pop()
+        needed.add(id(node))
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        pending += [each for each in tree.body if id(each) not in needed and names & _bound_names(each)]
+    code, previous = "", None
+    for node in tree.body:
+        if id(node) in needed:
+            source = _as_solve(text, node) if node is function else _source(text, node)
+            code += "\n" * _line_ends_before(node, previous) + source
+            previous = node
+    return code
+
+
+def _bound_names(node: ast.stmt) -> set[str]:
+    """Return the names that a statement of a module defines."""
+    if isinstance(node, ast.FunctionDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+
+
+def _line_ends_before(node: ast.stmt, previous: ast.stmt | None) -> int:
+    """Return the number of line ends between two statements: two blank lines around functions."""
+    if isinstance(node, ast.FunctionDef) or isinstance(previous, ast.FunctionDef):
+        return 3 if previous else 2
+    return 1 if previous and type(previous) is type(node) else 2 if previous else 1
+
+
+def _source(text: str, node: ast.stmt) -> str:
+    """Return the lines of a statement, including decorators and a comment at the end."""
+    lines = text.split("\n")
+    first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+    return "\n".join(lines[first - 1 : node.end_lineno])
+
+
+def _as_solve(text: str, node: ast.stmt) -> str:
+    """Return the lines of a procedure's function, named ``solve`` and without its docstring."""
+    assert isinstance(node, ast.FunctionDef)
+    head, *lines = _source(text, node).split("\n")
+    docstring = node.body[0]
+    body = lines[docstring.end_lineno - node.lineno :] if docstring.end_lineno else lines
+    return "\n".join([head.replace(f"def {node.name}(", "def solve(", 1), *body])
 
 
 DEMONSTRATIONS_FOLDER = "demonstrations"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
-from typing import Any, Literal, TextIO
+from typing import Any, TextIO
 
 import click
 from pydantic import BaseModel
@@ -69,16 +69,15 @@ def right_aligned(
     columns: Iterable[str],
     *,
     title: str | None = None,
-    long: Literal["whole", "folded"] = "folded",
     unbroken: bool = False,
 ) -> Table:
     """Return an empty table with a column of names (unless ``name`` is None) and right-aligned columns.
 
-    ``long`` names are folded in a narrow terminal, or left whole; ``unbroken`` figures are never wrapped.
+    Long names are folded in a narrow terminal; ``unbroken`` figures are never wrapped.
     """
     table = FigureTable(title=title, title_justify="left")
     if name is not None:
-        table.add_column(name, overflow="fold" if long == "folded" else "ellipsis", no_wrap=long == "whole")
+        table.add_column(name, overflow="fold")
     for column in columns:
         table.add_column(column, justify="right", no_wrap=unbroken)
     return table

@@ -35,7 +35,7 @@ CommandResult = tuple[int, BaseModel | Mapping[str, Any]]
 
 
 def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - like the options
-    """Add ``--json`` to a function that returns an exit code, and the result with which standard output ends."""
+    """Add ``--json`` to a function that returns an exit code and a result; the result is printed last."""
 
     @click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
     @wraps(body)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, JsonValue, ValidationError, model_validator
 
 from planbook.config import (
     FOUND,
@@ -49,13 +49,18 @@ def _numbers_of(flag: str) -> Callable[[Any], Any]:
 
 
 def _expand_ranges(text: str, flag: str) -> Iterable[int]:
-    for part in text.replace(" ", "").split(","):
+    for part in map(str.strip, text.split(",")):
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise BadArgument(f"{flag} {text}: write A-B, N, or several with commas")
+            raise BadArgument(f"{flag} {text}: write N, A-B, or several with commas")
         if last and int(last) < int(first):
             raise BadArgument(f"{flag} {text}: {part} runs backwards; write {last}-{first}")
         yield from range(int(first), int(last or first) + 1)
+
+
+def _distinct(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the numbers in ascending order, each once."""
+    return tuple(sorted({*numbers}))
 
 
 def _as_tuple(value: Any) -> Any:
@@ -86,7 +91,7 @@ class Settings(Playing, Building, Invocation):
         (), "One task by its id; may be given several times.", Option("Tasks", "--task", metavar="ID", many=True)
     )
     actions: int | None = option(None, "Maximum number of actions of an episode.", Option("Episodes"), ge=0)
-    after: Annotated[tuple[int, ...], BeforeValidator(_numbers_of("--after"))] = option(
+    after: Annotated[tuple[int, ...], AfterValidator(_distinct), BeforeValidator(_numbers_of("--after"))] = option(
         (),
         "Use the knowledge that the building run (--library) had after N tasks. Several numbers (`test` only) make a "
         "learning curve, with one run for each below --out.",

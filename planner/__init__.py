@@ -9,8 +9,8 @@ Protocols
 
 An episode
 
-- The function `play` plays an episode with a method. ``episode`` has the verbs that methods use, ``scope`` those that
-  only ask; ``frames`` are the namespaces of plan code, ``spans`` record the structure of a method.
+- ``episode`` has the verbs that methods use, ``scope`` those that only ask. ``frames`` are the namespaces of plan code,
+  ``spans`` record the structure of a method.
 - ``agent`` describes an environment's actions to plans and prompts; ``dry_runs`` checks plans by their preconditions.
 - ``roles`` ask models within a ``budget``; ``prompts`` renders templates, ``rendered`` keeps the digest of their data.
 - ``thought`` reads plans from replies, ``streaming`` runs them while they are written (``reply_stream``).
@@ -20,7 +20,9 @@ An episode
 
 Packages inside
 
-- ``models``: servers, recordings, scripts. ``strategies``: the methods that ship. ``graph``: prompt graphs.
+- ``models``: servers, recordings, scripts. ``graph``: prompt graphs.
+- ``strategies``: the methods that ship. Its ``base`` plays an episode with one, its ``code`` also matches goals with
+  found types, its ``automanual`` draws conclusions.
 """
 
 if __name__ == "planner":

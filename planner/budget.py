@@ -187,7 +187,8 @@ class Meter:
 
     @property
     def _ledger(self) -> Ledger:
-        assert self._shared is not None, "a meter with a budget needs the ledger of its run"
+        if self._shared is None:
+            raise ValueError("a meter whose budget limits calls, tokens, money or actions needs a ledger")
         return self._shared
 
     @property

@@ -76,6 +76,7 @@ class Step(Record):
     action: Action
     observation: Observation
     counted: bool = True
+    """False only in older runs, for actions that did not count towards the limit."""
     printed: str = ""
     """The plan's output since the step before."""
     undone: bool = False

@@ -117,13 +117,13 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
     """Return True if the words that ``{*}`` matches may give a goal another meaning than a type's goals have.
 
-    They may if the goal begins with another word, or has a new word that is a negation, a number word from two, or that
+    They may if the goal begins with another word, or has a new word that is a negation, names a number above one, or
     distinguishes types.
     """
     goals = [[token.text.lower() for token in tokens(each.goal)] for each in found.examples]
     new = set(goal_words).difference(*goals)
-    reversed_or_counted = any(word in NEGATIONS | _COUNTS or word.endswith("n't") for word in new)
-    return reversed_or_counted or not distinctive.isdisjoint(new) or goal_words[:1] not in [goal[:1] for goal in goals]
+    negated_or_counted = any(word in NEGATIONS | _COUNTS or word.endswith("n't") for word in new)
+    return negated_or_counted or not distinctive.isdisjoint(new) or goal_words[:1] not in [goal[:1] for goal in goals]
 
 
 def _fit(parts: Sequence[str], goal_words: Sequence[str], longest: Mapping[str, int]) -> list[_Slots]:

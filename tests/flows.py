@@ -24,7 +24,7 @@ def scripted(name: str = "answer") -> str:
 
 
 def saying(folder: Path, reply: str) -> str:
-    """Write a scripted model that always gives the same reply into a folder, and return how it is named."""
+    """Write a scripted model that always gives this reply, and return its name for `--model`."""
     (folder / "model.py").write_text(f"def answer(messages, sampling):\n    return {reply!r}\n")
     return f"scripted:{folder / 'model.py'}:answer"
 

@@ -107,4 +107,6 @@ def _number_or_text(text: str) -> float | str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m tools.horizons TABLE.csv")
     print(write_trees(Path(sys.argv[1])))

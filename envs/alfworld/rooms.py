@@ -105,8 +105,9 @@ def goals() -> dict[str, dict[str, Any]]:
 def floor_plan(number: int) -> FloorPlan:
     """Return one of the 120 floor plans."""
     name = f"FloorPlan{number}"
-    places = json.loads(wheel_text(f"gen/layouts/{name}-openable.json"))
-    kinds = json.loads(wheel_text(f"gen/layouts/{name}-objects.json"))
+    layouts = PACKAGE.folder() / "gen" / "layouts"
+    places = json.loads((layouts / f"{name}-openable.json").read_text())
+    kinds = json.loads((layouts / f"{name}-objects.json").read_text())
     return FloorPlan(name, {key: tuple(places[key]) for key in sorted(places)}, tuple(sorted(kinds)))
 
 

@@ -1,4 +1,4 @@
-"""The DevTools protocol: a connection to the browser or one of its tabs, and the keys of a US keyboard."""
+"""The DevTools protocol: a connection to the browser or one of its tabs, the keys of a US keyboard, and the mouse."""
 
 import json
 import time

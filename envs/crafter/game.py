@@ -27,7 +27,7 @@ class CrafterGame(Env):  # type: ignore[misc]
     """One game, begun on construction. ``save`` and ``load`` copy everything that the next steps depend on."""
 
     def __init__(self, seed: int, length: int) -> None:
-        self._length, self._area, self._view, self._reward = length, AREA, VIEW, True
+        self._length, self._view, self._reward = length, VIEW, True
         self.load(_start_of_game(seed))
 
     @property
@@ -92,9 +92,9 @@ class CrafterGame(Env):  # type: ignore[misc]
 
 @lru_cache(maxsize=16)
 def _start_of_game(seed: int) -> bytes:
-    """Return the start of the game of a seed. It is cached, since generating a map takes more than a second."""
+    """Return the start of the game of a seed. It is cached, since generating a map takes about a second."""
     game = CrafterGame.__new__(CrafterGame)
-    game._area, game._seed, game._episode = AREA, seed, 0
+    game._seed, game._episode = seed, 0
     game._world = World(AREA, constants.materials, CHUNK)
     game.tenths, game.unlocked = 0, list[str]()
     game.reset()

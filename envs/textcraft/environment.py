@@ -120,7 +120,7 @@ class Textcraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the chosen tasks, in turn from each type."""
+        """Return the tasks of the split, in turn from each type, or those with these ids."""
         if selection.ids:
             return [find_task(_tasks(task_id.partition("/")[0]), task_id, "textcraft") for task_id in selection.ids]
         split = chosen_split(selection, SPLITS, "textcraft")

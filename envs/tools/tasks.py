@@ -73,7 +73,10 @@ class TaskFile(_FileModel):
 
 
 def read_goals(path: Path, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
-    """Return the goals in a file, by id. Raises BadSelection with all faults and their lines."""
+    """Return the goals in a file, by id. Raises BadSelection.
+
+    Its message has the lines of all faults of form or, if there are none, of ids and judges.
+    """
     try:
         return _read(path, path.stat().st_mtime_ns, faults_of)
     except OSError as error:

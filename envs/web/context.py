@@ -190,8 +190,6 @@ class Context:
                 return True
         return False
 
-    # Events.
-
     def _register(self, target_id: str, session: str, hidden: bool = False) -> TabTarget:
         target = self._targets[session] = TabTarget(target_id, session, Traffic(target_id), hidden)
         return target
@@ -208,6 +206,8 @@ class Context:
             ("Page.setInterceptFileChooserDialog", {"enabled": True, "cancel": True}),
             ("Fetch.enable", {"patterns": [*watched, *documents]}),
         ]
+
+    # Events.
 
     def _handle(self, event: Event) -> None:
         method, params = event["method"], event["params"]

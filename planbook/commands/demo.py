@@ -63,10 +63,12 @@ class Demo:
         """Play stored procedures on ALFWorld and, if Chromium is installed, on web pages."""
         self.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
         self._play(ALFWORLD_TASKS, "procedures")
+        if self.code == errors.INTERRUPTED:
+            return
         missing = [requirement for requirement in MINIWOB_TASKS.environment().requirements() if not requirement.found]
         if missing:
             self.screen.print(f"MiniWoB++ is left out: there is no {missing[0].name}. To add it: {missing[0].remedy}")
-        elif self.code != errors.INTERRUPTED:
+        else:
             self._play(MINIWOB_TASKS, "procedures")
 
     def play_planners(self) -> None:

@@ -39,7 +39,7 @@ from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, Memory, Mod
 from planbook.results.learning_cost import cost_line
 from planbook.results.matches import versions_line
 from planbook.results.summary import Summary
-from planbook.results.table import read_run
+from planbook.results.table import RunResults, read_run
 from planbook.results.telling import UNSAFE, failure_lines, figure_parts, paying_line, results_table, spending_lines
 from planbook.resuming import check_config, keep_recall, notice_changes
 from planbook.runs import AGAIN, Entry, Fork, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
@@ -162,8 +162,9 @@ def play_run(
     finally:
         run.end_invocation()
     seconds = time.monotonic() - begun
-    summary, out = read_run(run).summary(seconds, run.meter.spent), console()
-    _show_played(run, summary, title, out)
+    results, out = read_run(run), console()
+    summary = results.summary(seconds, run.meter.spent)
+    _show_played(results, summary, title, out)
     if formulated:
         out.print(
             f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget kept for it.",
@@ -185,8 +186,9 @@ def _formulate(run: Run, stopped: BudgetEnded) -> bool:
     return formulate_with_kept(run, stopped)
 
 
-def _show_played(run: Run, summary: Summary, title: str, out: Console) -> None:
+def _show_played(results: RunResults, summary: Summary, title: str, out: Console) -> None:
     """Print the results of a run, what it learned, and where it is."""
+    run = results.run
     print_parts(
         out,
         (
@@ -203,7 +205,7 @@ def _show_played(run: Run, summary: Summary, title: str, out: Console) -> None:
     if run.config.stream:
         out.print(stream_line(summary), soft_wrap=True)
     if run.config.learning:
-        _show_learned(run, out)
+        _show_learned(results, out)
     out.print(f"{summary.seconds:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)
 
 
@@ -236,11 +238,12 @@ def _how_to_resume(run: Run) -> str:
     return f"Resume with: planbook run --resume {run.folder}"
 
 
-def _show_learned(run: Run, out: Console) -> None:
+def _show_learned(results: RunResults, out: Console) -> None:
     """Print what a building run has learned, and the folders that hold it."""
     from planbook.learning.cost import coverage_lines
     from planbook.learning.stages import export
 
+    run = results.run
     assert run.config.learning is not None
     folders, max_rules = export(run), run.config.learning.max_rules
     for group, state in learned_in(run).items():
@@ -261,7 +264,7 @@ def _show_learned(run: Run, out: Console) -> None:
             first, *_ = note.replace(":\n- ", ": ").splitlines()
             reason = re.sub(r"^task/(\d+)", r"episode \1", first.rstrip(":;. "))
             out.print(f"Not learned: {reason}. The report shows the whole exchange.", style="yellow", soft_wrap=True)
-    if line := cost_line(read_run(run).building_cost()):
+    if line := cost_line(results.building_cost()):
         out.print(line, soft_wrap=True)
     out.print(f"What was learned is in {', '.join(map(str, folders))}", soft_wrap=True)
 

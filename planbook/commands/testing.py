@@ -70,7 +70,7 @@ def test_command(settings: Settings, table: bool) -> tuple[int, Summary | Curve]
 
 def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
     """Play test tasks with what was learned, in one run for each number of building tasks (--after)."""
-    after = sorted({*settings.after}) if len(settings.after) > 1 else []
+    after = settings.after if len(settings.after) > 1 else ()
     config = test_config(settings.model_copy(update={"after": ()}) if after else settings)
     series = Series(settings)
     if not after:

@@ -122,18 +122,18 @@ def _choose_from(run: Run, choice: ExportChoice, exported: Exported) -> Iterator
 
     Episodes that were not played have only task and ending.
     """
-    endings = recorded_endings(run)
+    endings, same = recorded_endings(run), None if run.imported else facts_of(run, 0)
     for entry in run.entries():
         ending = endings.get(entry.index)
         if reason := _reason_to_leave_out(entry, ending, choice):
             exported.left_out[reason] += 1
         elif reason := _reason_for_task_only(ending, choice):
             exported.task_only[reason] += 1
-            facts = facts_of(run, entry.index)
+            facts = same or facts_of(run, entry.index)
             yield Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
         else:
             exported.episodes += 1
-            trajectory = trajectory_of(run, entry)
+            trajectory = trajectory_of(run, entry, same)
             yield trajectory if choice.prompts else _without_prompts(trajectory)
 
 
@@ -152,11 +152,11 @@ def facts_of(run: Run, index: int) -> RunFacts:
     )
 
 
-def trajectory_of(run: Run, entry: Entry) -> Trajectory:
-    """Return the last attempt at an episode that has ended."""
+def trajectory_of(run: Run, entry: Entry, facts: RunFacts | None = None) -> Trajectory:
+    """Return the last attempt at an episode that has ended; ``facts`` about its run save reading them again."""
     path = last_path(run, entry)
     trajectory = read_trajectory(path, run.store.events(path), entry.task)
-    return trajectory.model_copy(update={"repeat": entry.repeat, "run": facts_of(run, entry.index)})
+    return trajectory.model_copy(update={"repeat": entry.repeat, "run": facts or facts_of(run, entry.index)})
 
 
 def _without_prompts(trajectory: Trajectory) -> Trajectory:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 from planbook.config import FOUND
@@ -31,15 +32,15 @@ def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
 def cost_table(cost: BuildingCost) -> Grid:
     """Return a table of the steps, without those that changed nothing."""
     columns = ("model calls", "tokens", "actions", "money", "rules", "types with a procedure")
-    rows, last = [], Reached(tasks=0)
-    for step in cost.after:
-        if step.model_copy(update={"tasks": last.tasks}) != last:
-            money = "unknown" if step.money is None else f"${step.money:.2f}"
-            procedures = f"{step.procedures} of {cost.task_types}"
-            counts = (f"{number:,}" for number in (step.tasks, step.calls, step.tokens, step.actions))
-            rows.append((*counts, money, str(step.rules), procedures))
-        last = step
-    return Grid("cost of building so far", "building tasks", columns, rows)
+    rows = [_cost_row(step, cost.task_types) for step in (Reached(tasks=0), *cost.after)]
+    changed = [row for before, row in pairwise(rows) if row[1:] != before[1:]]
+    return Grid("cost of building so far", "building tasks", columns, changed)
+
+
+def _cost_row(step: Reached, task_types: int) -> tuple[str, ...]:
+    money = "unknown" if step.money is None else f"${step.money:.2f}"
+    counts = (f"{number:,}" for number in (step.tasks, step.calls, step.tokens, step.actions))
+    return (*counts, money, str(step.rules), f"{step.procedures} of {task_types}")
 
 
 def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:

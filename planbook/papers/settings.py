@@ -224,7 +224,7 @@ def _by_object(rows: Iterable[Result]) -> dict[str, float]:
 
 def models_asked(run: RunResults) -> tuple[str, ...]:
     """Return the models that answered; if none was asked, those of the configuration."""
-    return tuple(run.costs["answered"]) or tuple(dict.fromkeys(run.run.config.models.values()))
+    return tuple(run.answered) or tuple(dict.fromkeys(run.run.config.models.values()))
 
 
 WITHOUT_EFFECT = ("engine",)

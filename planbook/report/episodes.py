@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from planbook.errors import BadArgument
-from planbook.planner import Call, Trajectory, call_of, in_reading_order, read_trajectory
+from planbook.planner import Call, Trajectory, as_plan, call_of, in_reading_order, read_trajectory
 from planbook.report.learned import step_text
 from planbook.results.rows import Result
 from planbook.results.table import RunResults
@@ -103,6 +103,8 @@ class LongTexts(Items):
 
 PAGE_BYTES = 25_000_000
 """Default limit of the packed part: larger pages take seconds to open, and mail programs refuse them."""
+CALLS_WITH_PROMPTS = 600
+"""Calls at either end of an episode whose prompts are on the page; those between are only in the store."""
 Json = dict[str, Any]
 
 
@@ -181,11 +183,22 @@ def _trajectory(trajectory: Trajectory) -> Json:
         ended = {(cell.scope, cell.number) for cell in played.cells}
         begun = {(step.scope, step.cell): step.order or 0 for step in reversed(played.steps)}
         dumped.setdefault("cells", []).extend(
-            {"scope": scope, "number": number, "order": order}
+            {"scope": scope, "number": number, "order": order, "code": _last_code(trajectory.calls, order)}
             for (scope, number), order in begun.items()
             if (scope, number) not in ended
         )
+    for call in result.get("calls", [])[CALLS_WITH_PROMPTS:-CALLS_WITH_PROMPTS]:
+        call["messages"] = []
     return result
+
+
+def _last_code(calls: Sequence[Call], order: int) -> str:
+    """Return the code of the last reply before a moment; empty if it has none."""
+    before = [call.reply.text for call in calls if call.order < order]
+    try:
+        return as_plan(before[-1]).code if before else ""
+    except ValueError:
+        return ""
 
 
 def episode_document(run: RunResults, episode: Result) -> Json:

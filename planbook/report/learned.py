@@ -1,7 +1,11 @@
 """The knowledge of a building run, in blocks: the manual, each rule with its evidence, and procedures."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
+from functools import cache
 from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
 
 from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in, with_manual
 from planbook.report import blocks
@@ -11,10 +15,30 @@ from planbook.results.table import RunResults
 from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count, rule_text
 from planbook.wording import counted
 
+INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
+"""Markdown that is not interpreted in a model's text, but shown as it is written."""
+HEADING_SHIFT, LOWEST_HEADING = 3, 6
+"""Levels by which headings of a manual are lowered below those of the page, and the lowest level."""
+
 
 def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
     """Return the final knowledge of a building run, by group of tasks; nothing for other runs."""
     return learned_in(run.run) if run.run.config.learning is not None else {}
+
+
+def learned_in_short(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
+    """Return the counts of what was learned, and of changes of the rules."""
+    known = [state.knowledge for state in states.values()]
+    kinds: dict[str, list[Sized]] = {
+        "rule": [knowledge.rules for knowledge in known],
+        "procedure": [knowledge.procedures for knowledge in known],
+        "skill": [knowledge.skills for knowledge in known],
+        "reflection": [knowledge.reflections for knowledge in known],
+    }
+    totals = {kind: sum(map(len, groups)) for kind, groups in kinds.items()}
+    counts = [counted(total, kind) for kind, total in totals.items() if total or kind == "rule"]
+    changes = sum(len(state.history.entries) for state in states.values())
+    return ", ".join(counts), f"{counted(changes, 'change')} of the rules"
 
 
 def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeState]) -> Iterator[Block]:
@@ -28,7 +52,7 @@ def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeS
 def _group(anchor: str, state: KnowledgeState, known: Any) -> Iterator[Block]:
     rules, evidence = known.rules, count(state.citations)
     if known.manual:
-        yield blocks.more("manual", [blocks.pre(known.manual)], "noted manual")
+        yield blocks.more("manual", [{"block": "prose", "tree": prose(known.manual)}], "noted manual")
     if known.found:
         yield blocks.paragraph(versions_line(known.found))
     if rules:
@@ -81,3 +105,30 @@ def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
     kinds = {"rule": known.rules, "skill": known.skills, "reflection": known.reflections}
     counts = [counted(len(items), kind) for kind, items in (kinds | {"procedure": known.procedures}).items()]
     return "\n\n".join([*changes, ", ".join(counts)])
+
+
+def prose(text: str) -> list[Any]:
+    """Return a model's Markdown as a tree: texts, and lists of an HTML tag with its content."""
+    return _inside(SyntaxTreeNode(_markdown().parse(text)))
+
+
+def _inside(node: SyntaxTreeNode) -> list[Any]:
+    return [part for child in node.children for part in _parts(child)]
+
+
+def _parts(node: SyntaxTreeNode) -> list[Any]:
+    if node.type in ("text", "html_inline", "html_block"):
+        return [node.content]
+    if node.type in ("softbreak", "hardbreak"):
+        return ["\n"]
+    if node.type in ("fence", "code_block", "code_inline"):
+        return [["code" if node.type == "code_inline" else "pre", node.content]]
+    if node.type == "inline" or node.hidden:
+        return _inside(node)
+    tag = f"h{min(int(node.tag[1:]) + HEADING_SHIFT, LOWEST_HEADING)}" if node.type == "heading" else node.tag
+    return [[tag, *_inside(node)]]
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable(list(INERT))

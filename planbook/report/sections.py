@@ -15,11 +15,14 @@ from planbook.report import blocks
 from planbook.report.blocks import Block, Line, bold, dollars, moment, share, within
 from planbook.report.branches import branch_blocks
 from planbook.report.charts import charts, with_options
-from planbook.report.learned import final_states, learned_blocks
+from planbook.report.learned import final_states, learned_blocks, learned_in_short
 from planbook.report.trust import cost_blocks, money_per_solved, settings, trust_blocks
 from planbook.results.table import RunResults
 from planbook.results.telling import figure_parts, results_table
 from planbook.wording import clock, counted, in_words
+
+LONG = 300
+"""Characters above which a setting is shown separately."""
 
 
 def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = False) -> list[Block]:
@@ -47,7 +50,7 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
 
 
 def facts(ended: RunResults, run: RunResults) -> Block:
-    """Return the key figures: result and cost."""
+    """Return the key figures: result, knowledge, cost."""
     summary, cost = ended.summary(), run.cost
     unfinished = sum(episode.outcome is Outcome.NOT_RUN for episode in ended.counted)
     note = f"{share(summary.solved, summary.tasks)} ({within(*summary.intervals[ALL])})" if summary.tasks else ""
@@ -59,6 +62,9 @@ def facts(ended: RunResults, run: RunResults) -> Block:
     rows: list[tuple[str, Line, Line]] = [
         ("Result", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], note)
     ]
+    if states := final_states(run):
+        known, changes = learned_in_short(states)
+        rows.append(("Learned", [bold(known)], changes))
     price = money_per_solved(cost, summary.solved)
     spent = [counted(cost.actions, "action"), counted(cost.tokens, "token"), clock(run.seconds)]
     detail = ", ".join(spent) + (f"; {price} for each solved task" if price else "")
@@ -98,7 +104,10 @@ def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
 def settings_blocks(run: RunResults) -> Iterator[Block]:
     """Yield the settings of a run, with the options that follow from its environment."""
     times = [("begun", run.run.begun), ("events", f"{moment(run.first)} to {moment(run.last)}")]
-    yield blocks.pairs([*times, *settings(with_options(run.run.config))])
+    rows = list(settings(with_options(run.run.config)))
+    long = {name: value for name, value in rows if "\n" in value or len(value) > LONG}
+    yield blocks.pairs([*times, *(pair for pair in rows if pair[0] not in long)])
+    yield from (blocks.more(name, [blocks.pre(value)]) for name, value in long.items())
 
 
 def side_by_side(runs: Sequence[RunResults]) -> Iterator[Block]:

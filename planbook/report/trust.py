@@ -47,6 +47,15 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
     yield from _inputs(run)
 
 
+def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
+    """Yield the tracebacks of broken episodes, each with a link to its episode."""
+    for row in [episode for episode in run.counted if episode.outcome is Outcome.BROKEN][:MAX_LISTED]:
+        first, _, trace = (row.ending.message if row.ending else "").partition("\n")
+        if trace:
+            line = [link(row.entry.task.id, f"{anchor}-{row.index}"), f": {first}"]
+            yield blocks.more(line, [blocks.pre(trace)])
+
+
 def _inputs(run: RunResults) -> Iterator[Block]:
     """Yield run.json without the settings, and the changes that were recorded when the run was resumed."""
     file = RunFile.read(run.run.folder)
@@ -60,7 +69,10 @@ def _inputs(run: RunResults) -> Iterator[Block]:
     seeds = sorted({episode.entry.task.seed for episode in run.counted if episode.entry.task.seed is not None})
     facts = file.model_dump(mode="json", exclude={"config", "imported"})
     if file.imported:
-        facts["files"] = {each.name: f"{each.episodes} episodes, SHA-256 {each.sha256}" for each in file.imported.files}
+        facts["files"] = {
+            f"file {number}": f"{each.name}, {counted(each.episodes, 'episode')}, SHA-256 {each.sha256}"
+            for number, each in enumerate(file.imported.files, 1)
+        }
         facts["played by"] = {f"run {number}": origin.facts for number, origin in enumerate(file.imported.origins, 1)}
     more = {"environment": run.versions, "seeds of tasks": listed(map(str, seeds), MAX_LISTED)}
     yield blocks.more("Versions, checksums and seeds", [blocks.pairs(settings(facts | more))])
@@ -85,17 +97,8 @@ def _most_tokens_first(pair: tuple[str, Spent]) -> tuple[int, str]:
     return -pair[1].tokens, pair[0]
 
 
-def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Yield the tracebacks of broken episodes, each with a link to its episode."""
-    for row in [episode for episode in run.counted if episode.outcome is Outcome.BROKEN][:MAX_LISTED]:
-        first, _, trace = (row.ending.message if row.ending else "").partition("\n")
-        if trace:
-            line = [link(row.entry.task.id, f"{anchor}-{row.index}"), f": {first}"]
-            yield blocks.more(line, [blocks.pre(trace)])
-
-
 def cost_blocks(run: RunResults) -> Iterator[Block]:
-    """Yield sentences and tables of the costs of a run; nothing if it asked no model."""
+    """Yield sentences and tables of the costs of a run, if it has any."""
     by_kind, spent, outside = costs(run), run.cost, run.outside_cost
     yield from map(blocks.paragraph, (*spending_lines(run.summary()), *paying_line(run.paying())))
     if not by_kind["role"]:

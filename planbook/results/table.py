@@ -37,9 +37,8 @@ CALL_FACTS: Mapping[str, Callable[[Any], str]] = {
     "role": lambda body: str(body["role"]),
     "model": _model,
     "prompt": lambda body: str(body["template"]),
-    "answered": lambda body: str(body["reply"]["model"] or body["model"]),
 }
-"""What is known of a model call, by which spending is added up."""
+"""Spending is added up by each of these facts about a model call."""
 
 
 @dataclass
@@ -61,7 +60,9 @@ class RunResults:
     steps: list[Reached] = field(default_factory=list)
     """The knowledge of a building run and its cost after each task."""
     costs: dict[str, dict[str, Spent]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
-    """Spending by role, by model, by prompt (a template, or a node of a graph), and by the model that answered."""
+    """Spending by role, by model, and by prompt (a template, or a node of a graph)."""
+    answered: dict[str, None] = field(default_factory=dict)
+    """The models that answered, also in episodes that were copied from other runs."""
     versions: dict[str, str] = field(default_factory=dict)
     """Versions that the environment reported."""
     set_aside: frozenset[str] = frozenset()
@@ -100,6 +101,9 @@ class RunResults:
                 self.order.append(row.index)
         else:
             self._take_outside(event, (cost if own else None) or NOTHING)
+        if event.kind == "ask":
+            body: Any = event.body
+            self.answered |= {str(body["reply"]["model"] or body["model"]): None}
         if own and cost:
             self._add_cost(event, cost)
 
@@ -107,10 +111,13 @@ class RunResults:
         if event.kind == "outcome" and index_of(event.scope) >= 0:
             self._strays.add(index_of(event.scope))
         match = LEARNED.fullmatch(event.scope)
-        if match and self.builds and event.kind == "learnt" and SPOILT not in event.body:
+        if match and int(match[1]) in self.episodes and self._is_step(event):
             self._add_step(int(match[1]), event.body)
         self.outside.append(event)
         self.outside_cost += cost
+
+    def _is_step(self, event: Event) -> bool:
+        return self.builds and event.kind == "learnt" and SPOILT not in event.body
 
     def _add_cost(self, event: Event, cost: Spent) -> None:
         if event.scope.startswith(FORMULATING):

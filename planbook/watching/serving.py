@@ -24,6 +24,8 @@ from planbook.workers import Request as Action
 
 POLL_SECONDS = 1.0
 """Seconds between two reads of the store."""
+HEARTBEAT = 15
+"""Reads without news after which a comment is sent, to detect a closed browser."""
 
 
 def serve(following: Following, port: int, on_address: Callable[[str], None]) -> None:
@@ -95,13 +97,15 @@ def application(following: Following, token: str, port: int, over: asyncio.Event
 
 async def _news(pages: Pages, version: int, over: asyncio.Event) -> AsyncIterator[str]:
     """Yield updates since a version as server-sent events, whose ids are versions."""
-    before = ""
+    before, silent = "", 0
     while not over.is_set():
         version, news = await run_in_threadpool(pages.news, version)
         text = json.dumps(news)
         if text != before:
-            before = text
+            before, silent = text, 0
             yield f"id: {version}\ndata: {text}\n\n"
+        elif (silent := silent + 1) % HEARTBEAT == 0:
+            yield ": still here\n\n"
         try:
             await asyncio.wait_for(over.wait(), POLL_SECONDS)
         except TimeoutError:

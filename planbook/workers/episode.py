@@ -1,13 +1,11 @@
 """Play one episode of a run to its end, from its beginning or from its record."""
 
 from collections.abc import Callable
-from contextlib import suppress
 
 from pydantic import BaseModel
 
 from planbook.config import Config
 from planbook.envs import Environment, EnvironmentBroken, EnvsError, MissingRequirement
-from planbook.errors import BadRun
 from planbook.planner import (
     NO_MODELS,
     Ending,
@@ -25,6 +23,7 @@ from planbook.planner import (
 from planbook.runs import DIVERGED, Entry, Run, set_aside
 from planbook.sandbox import Sandbox
 from planbook.store import Watch, started_over
+from planbook.workers.steering import append
 
 
 class EpisodeWorker:
@@ -148,5 +147,4 @@ def _record_versions(run: Run, environment: Environment) -> None:
     now = dict(environment.versions())
     recorded = [dict(row.body) for row in run.store.events("run", "versions")]
     if recorded[-1:] != [now]:
-        with suppress(BadRun):  # another process has just recorded them
-            run.store.put("run", "versions", len(recorded), now)
+        append(run.store, "run", "versions", now)

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, JsonValue
 
 from planbook.config import Invocation
 from planbook.errors import BadRun
-from planbook.planner import EpisodeStopped
+from planbook.planner import Body, EpisodeStopped, EventKind
 from planbook.runs import Run
 from planbook.store import Store
 
@@ -140,10 +140,15 @@ def count_handled(store: Store) -> int:
 
 
 def request(store: Store, what: Request) -> None:
-    """Add a request to a store that other processes may write too. Raises BadRun if it cannot be written."""
+    """Add a request to a store. Raises BadRun if it cannot be written."""
+    append(store, SCOPE, "control", {"do": what})
+
+
+def append(store: Store, scope: str, kind: EventKind, body: Body) -> None:
+    """Add an event after those of its kind, also while other processes add some. Raises BadRun if it cannot."""
     for left in reversed(range(TRIES)):
         try:
-            store.put(SCOPE, "control", len(requests(store)), {"do": what})
+            store.put(scope, kind, sum(1 for _ in store.events(scope, kind)), body)
         except BadRun:
             if not left:
                 raise

@@ -112,7 +112,7 @@ def final_error(error: Failure, title: str, requests: int, key: str) -> ModelErr
         )
     if is_retryable(error):
         times = "one request" if requests == 1 else f"{requests} requests"
-        symptom, advice = _symptom(error)
+        symptom, advice = _symptom_and_advice(error)
         return ModelUnavailable(f"{title} {symptom} after {times}: {failure}. {advice}")
     if isinstance(error, OtherApi):
         return ModelRefused(
@@ -123,8 +123,8 @@ def final_error(error: Failure, title: str, requests: int, key: str) -> ModelErr
     return ModelRefused(f"{title} refuses the request: {failure}. What to do: {advice}")
 
 
-def _symptom(error: Failure) -> tuple[str, str]:
-    """Return a failure that may pass before the run is resumed, in words, and advice."""
+def _symptom_and_advice(error: Failure) -> tuple[str, str]:
+    """Describe a failure that may pass before the run is resumed, and say what to do about it."""
     if is_rate_limited(error):
         return "still limits the rate of requests", "Ask for less at once (a smaller --jobs), or wait"
     if _is_silence(error):
@@ -236,9 +236,10 @@ def chunk_of(completion: object) -> Mapping[str, Any]:
     """Return a reply that came in one piece as a chunk of a stream. Raises BrokenStream if it is not a reply."""
     if not isinstance(completion, ChatCompletion) or not completion.choices:
         raise BrokenStream("the server answered with something other than a chat completion")
-    answer = completion.model_dump()
+    answer = completion.model_dump(warnings=False)
     first = answer["choices"][0]
-    return {**answer, "choices": [{**first, "delta": first["message"]}]}
+    reason = first["finish_reason"] or "stop"  # some servers name none for a whole reply
+    return {**answer, "choices": [{**first, "delta": first["message"], "finish_reason": reason}]}
 
 
 def chunks_of(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:

@@ -40,10 +40,12 @@ class AutoManualOptions(Options):
     )
     segments: bool = Field(
         default=True,
-        description="Ask for understanding, mistakes, rules and a plan before the code; false asks for code alone, as "
-        "small models do better with.",
+        description="Ask for understanding, mistakes, rules and a plan before the code; false asks for code alone, "
+        "which keeps the replies of small models short.",
     )
-    cooperation: bool = Field(default=True, description="Ask the planner for the rules that it considers.")
+    cooperation: bool = Field(
+        default=True, description="Ask the planner for the rules that it considers, in a segment."
+    )
     helper_methods: bool = Field(default=True, description="Encourage functions of general use.")
     procedures_first: bool = Field(
         default=False, description="Run a stored procedure first, and ask a model only if it fails."
@@ -109,7 +111,7 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
     return REPLANS_WITH_PAUSES if episode.environment.pauses else REPLANS
 
 
-# The planner's conclusion after an episode: the whole plan, or the mistakes.
+# Conclusions.
 
 
 class Conclusion(Record):

@@ -1,4 +1,4 @@
-"""The shipped recordings on pages and in games come to what they came to; `tests/planbook/golden` has the others."""
+"""Recordings that need a browser or downloaded games give their recorded results; `tests/planbook/golden` has more."""
 
 import os
 import re

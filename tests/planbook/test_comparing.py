@@ -162,7 +162,7 @@ def test_scores_that_only_say_solved_or_not_are_no_measure(tmp_path: Path) -> No
     assert "Measured by the environment" not in rendered(found)
 
 
-def test_a_run_that_is_played_again_is_no_difference(asked: Path, tmp_path: Path) -> None:
+def test_a_run_played_again_shows_no_difference(asked: Path, tmp_path: Path) -> None:
     found = held(asked, toy_run(tmp_path / "again", "automanual", seed=3))
     assert (found.overall.gained, found.overall.lost, found.overall.p) == (0, 0, 1.0)
     assert found.settings == ()

@@ -80,6 +80,6 @@ TOGETHER = [{"what": "mug"}, {"what": "egg"}, {"what": "pen"}]
         ([], []),
     ],
 )
-def test_what_always_held_or_was_the_value_of_a_parameter(readings: list[Reading | None], asserted: list[str]) -> None:
+def test_a_postcondition_asserts_constants_and_params(readings: list[Reading | None], asserted: list[str]) -> None:
     lines = postcondition(readings, TOGETHER[: len(readings)]).splitlines()
     assert [line.removeprefix("assert ").partition(", f")[0] for line in lines] == asserted

@@ -69,7 +69,7 @@ def rules(folder: Path) -> str:
 
 
 def test_a_planner_that_talks_rubbish_fails_every_task_by_parse(tmp_path: Path) -> None:
-    """What a failed episode teaches is asked even where there was no plan at all."""
+    """The Builder is asked about a failed episode even if no reply had a plan."""
     rubbish = ("--model", f"planner={scripted('rubbish')}", "--tasks-per-type", 2)
     finished = here(*BUILD, *rubbish, "--json", "--out", tmp_path / "r")
     assert finished.returncode == 0, finished.printed

@@ -55,7 +55,7 @@ class Undisturbed:
     """What happens when nobody is killed, and how many calls that takes."""
 
     def __init__(self, folder: Path, model: Server) -> None:
-        played = RandomKills(command(folder, "threads"), folder / "served_answer", random.Random(0), environment(model))
+        played = RandomKills(command(folder, "threads"), folder / "output.txt", random.Random(0), environment(model))
         played.survive(0)
         self.history, self.calls = episodes_of(folder), len(model.requests)
         assert self.calls == sum(kind == "ask" for _, kind, *_ in self.history) > 30
@@ -83,7 +83,7 @@ def survive(
         place = folder / str(number)
         model.requests.clear()
         asked = command(place, executor, *more)
-        return RandomKills(asked, place / "served_answer", dice, {**environment(model), **env}, **settings)
+        return RandomKills(asked, place / "output.txt", dice, {**environment(model), **env}, **settings)
 
     def check(played: RandomKills) -> None:
         place = played.output.parent

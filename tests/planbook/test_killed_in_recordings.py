@@ -28,13 +28,15 @@ ALL = {
 LIVES = 4
 QUICK = ("adapt-shopping-stepwise", "inner-monologue-minecraft", "lats-textcraft", "react-shopping", "spring-crafter")
 """Recordings of different families, played in little time."""
+QUICK_HOSTS = (*QUICK, "devils-advocate-alfworld", "deps-tabletop")
 
 
 def rows() -> Iterator[object]:
     """Give each victim with each recording."""
     for victim in VICTIMS:
         for name in EPISODES if ALL[victim] else USUAL:
-            yield pytest.param(victim, name, marks=[pytest.mark.deep] * (name not in QUICK))
+            quick = QUICK_HOSTS if victim == "host" else QUICK
+            yield pytest.param(victim, name, marks=[pytest.mark.deep] * (name not in quick))
 
 
 @pytest.fixture(scope="module")

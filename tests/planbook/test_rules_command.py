@@ -66,10 +66,10 @@ def test_what_is_undone_is_gone_for_test_formulate_and_the_exported_files(run: P
     command = ("test", "--env", "toy", "--types", "fetch", "--library", run, "--model", scripted(), "--out")
     assert here(*command, tmp_path / "listed").returncode == 0
     assert here("formulate", run).returncode == 0
-    assert here(*command, tmp_path / "citation").returncode == 0
-    for folder in (tmp_path / "listed", tmp_path / "citation"):
+    assert here(*command, tmp_path / "manual").returncode == 0
+    for folder in (tmp_path / "listed", tmp_path / "manual"):
         assert "look into every box" not in prompt(asks(folder, "planner", "automanual/task")[0])
-    assert "# Manual of the toy world" in prompt(asks(tmp_path / "citation", "planner", "automanual/task")[0])
+    assert "# Manual of the toy world" in prompt(asks(tmp_path / "manual", "planner", "automanual/task")[0])
 
 
 def test_an_undo_can_be_undone(run: Path) -> None:

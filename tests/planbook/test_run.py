@@ -50,6 +50,13 @@ def test_a_file_in_the_way_is_reported(tmp_path: Path) -> None:
         Run.create(tmp_path / "file", CONFIG, TASKS)
 
 
+def test_every_setting_that_differs_is_named(tmp_path: Path) -> None:
+    Run.create(tmp_path / "run", CONFIG, TASKS).close()
+    other = CONFIG.model_copy(update={"selection": Selection(seeds=(7,)), "seed": 3})
+    with pytest.raises(BadRun, match=r"other seed, selection\.seeds"):
+        Run.create(tmp_path / "run", other, TASKS)
+
+
 def test_two_runs_of_one_second_have_two_folders(tmp_path: Path) -> None:
     assert len({new_folder(CONFIG, tmp_path) for _ in range(5)}) == 5
 

@@ -9,7 +9,7 @@ import pytest
 
 from planbook.runs import Run
 from tests import stepwise_script
-from tests.flows import here, saying
+from tests.flows import command_of, here, saying
 
 STEPWISE = f"scripted:{Path(stepwise_script.__file__)}:answer"
 COMMAND = ("run", "--planner", "automanual", "--env", "toy", "--seeds", "0-2", "--model", STEPWISE)
@@ -101,3 +101,11 @@ def kill_after_first_action(folder: Path) -> None:
     """Take from a run all events after its first action, as if it had been killed then."""
     with closing(sqlite3.connect(folder / "run.db")) as database, database:
         database.execute("DELETE FROM event WHERE id > (SELECT min(id) FROM event WHERE kind = 'act')")
+
+
+@pytest.mark.parametrize("name", ["react-textcraft", "progprompt-minecraft", "adapt-textcraft-stepwise"])
+def test_a_recorded_run_has_the_same_actions_when_streamed(name: str, tmp_path: Path) -> None:
+    for folder, stream in (("waited", ()), ("streamed", ("--stream",))):
+        played = here(*command_of(name), "--model", f"recorded:{name}", *stream, "--out", tmp_path / folder)
+        assert played.returncode == 0, played.printed
+    assert deeds(tmp_path / "streamed") == deeds(tmp_path / "waited")

@@ -119,7 +119,7 @@ AS_TEXT = {
     "rules": {"generalise", "known", "formulate"},
 }
 OVERRIDDEN = {"planner/automanual/system_code.j2": {"cooperation"}}
-"""Variables of a template's parent that only a block uses which the template replaces."""
+"""Variables that only a block of the parent template uses, which this template replaces."""
 ELSEWHERE: Mapping[tuple[str, str], tuple[Any, ...]] = {
     ("manuals/formulator.j2", "types"): (["fetch", "fetch_two"], []),
     ("rules/calls.j2", "rules"): ("The rules.", "Other rules."),
@@ -217,8 +217,11 @@ def test_a_variable_more_or_less_is_an_error(name: str) -> None:
     ],
 )
 def test_code_comes_through_a_prompt_untouched(name: str, variable: str) -> None:
-    values = {} if CODE not in values_of(name, variable) else {variable: CODE}
-    assert any(CODE in ALL[name].render(**{**sample, **values}) for sample in samples(name, ALL[name]))
+    if CODE not in values_of(name, variable):
+        assert CODE in ALL[name].render(**samples(name, ALL[name])[0])
+        return
+    mine = f"{CODE} # of {variable}"
+    assert any(mine in ALL[name].render(**{**sample, variable: mine}) for sample in samples(name, ALL[name]))
 
 
 def test_what_is_told_of_a_rule_or_an_episode_is_there_or_an_error() -> None:

@@ -151,7 +151,7 @@ def test_hard_coded_ids_are_refused_and_the_next_one_is_told_why(sandbox: Sandbo
     made = Bench(sandbox).generalise(lambda role: model)
     first, second = made.attempts
     assert [each.solved for each in first] == [True, False, False]
-    assert all(each.solved for each in second)
+    assert [each.solved for each in second] == [True] * 3
     assert made.procedure is not None
     told = model.asked[1][-1].content
     assert "3 tasks" in told
@@ -226,7 +226,7 @@ def test_a_reply_that_stays_unusable_ends_it(sandbox: Sandbox) -> None:
     assert len(made.attempts) == 1
 
 
-@pytest.mark.parametrize("answers", [[True, True], [True, False]])
+@pytest.mark.parametrize("answers", [[True, True], [True, False], []])
 def test_it_is_admitted_only_if_every_verification_holds(answers: Sequence[bool]) -> None:
     def verify(procedure: Procedure) -> list[Verification]:
         return [Verification(task_id=str(n), solved=solved, feedback="x" * 9_000) for n, solved in enumerate(answers)]
@@ -234,7 +234,7 @@ def test_it_is_admitted_only_if_every_verification_holds(answers: Sequence[bool]
     model = Replies([reply(GENERAL)] * 3)
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
     made = generalise(scope, KNOWN, "fetch", PLAYED, verify, environment=Toy, actions=30)
-    assert (made.procedure is not None) == all(answers)
+    assert (made.procedure is not None) == (answers == [True, True])
     if not all(answers):
         assert FAILURE_CHARACTERS < len(model.asked[1][-1].content) < FAILURE_CHARACTERS + 1_500
 

@@ -117,7 +117,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_what_cannot_be_defined_without_fail_or_harm_is_left_out(sandbox: Sandbox, name: str) -> None:
+def test_helpers_that_would_fail_or_act_when_defined_are_left_out(sandbox: Sandbox, name: str) -> None:
     helpers = helper_code([HOSTILE[name], "def sound():\n    return 'sound'"], Toy)
     assert "f" not in bound_names(helpers)
     assert defined(sandbox, helpers, "print(sound())") == ([], "sound\n")

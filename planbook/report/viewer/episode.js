@@ -271,7 +271,7 @@ function drawCall(call, scope, at) {
     (verdict || begins) && [make("q", { class: "reply-begins" }, verdict && [badge(verdict, verdict === "YES" ? "good" : "error"), " "], begins), " "], make("small", {}, notes.join(", "))],
   make("p", { class: "facts" }, call.model, served, "; ", facts.join("; "), "."),
   (call.left_out || call.cut_characters) && make("p", { class: "cut" }, `To fit the context, ${counted(call.left_out ?? 0, "message")} and ${counted(call.cut_characters ?? 0, "character")} were left out of this prompt.`),
-  !messages.length && make("p", { class: "note" }, "This prompt was not kept."),
+  !messages.length && make("p", { class: "note" }, "This prompt is in the store only."),
   messages, reply.reasoning && details("message", "reasoning", make("pre", {}, reply.reasoning)),
   make("div", { class: "message reply", id: `${id}-reply` }, make("b", {}, "reply"), make("pre", {}, reply.text)));
 }
@@ -292,7 +292,7 @@ function drawCell(cell, steps, at) {
   const thoughts = parts.length ? parts : thought.text ? [["Thought", thought.text]] : [];
   const source = cell.code ?? "";
   const ended = feedback ? [", from ", cell.source, " ", badge(feedback.kind, isError ? "error" : undone ? "plain" : "good")]
-    : [" ", badge("no end recorded", "error")];
+    : [" ", badge("no end recorded", "error"), source && make("small", {}, " as the reply before it has it")];
   return make("section", { class: `cell${undone ? " undone" : ""}`, id },
     make("h5", {}, `Cell ${cell.number}`, ended, undone && [" ", badge("taken back", "mixed")], " ", linkTo(id, "#", "link to this cell")),
     thoughts.length > 0 && make("dl", { class: "thought" }, thoughts.map(([name, words]) => [make("dt", {}, name), make("dd", {}, words)])),

@@ -83,6 +83,7 @@ function text(value, kind = "", characters = 1200, lines = 24) {
   const begin = value.slice(0, 400).split(/\s+/).join(" ").trim().slice(0, 100);
   return details(`long ${kind}`.trim(), [`${begin} … `, make("small", {}, counted(value.length, "character"))], make("pre", {}, value));
 }
+const prose = (tree) => tree.map((each) => (typeof each === "string" ? each : make(TAGS.has(each[0]) ? each[0] : "span", {}, prose(each.slice(1)))));
 const BLOCKS = {
   p: (it) => make("p", { class: it.class }, line(it.line)),
   h: (it) => make("h5", {}, line(it.line)),
@@ -92,6 +93,7 @@ const BLOCKS = {
   pairs: (it) => make("dl", { class: "settings" }, it.rows.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])),
   pre: (it) => make("pre", { class: it.class }, it.text),
   code: (it) => code(it.text),
+  prose: (it) => make("div", { class: "prose" }, prose(it.tree)),
   group: (it) => make(it.class.startsWith("rule") ? "article" : "div", { class: it.class, id: it.id }, it.blocks.map(block)),
   charts: (it) => it.charts.length > 0 && make("div", { class: "charts" }, it.charts.map(chart)),
   more: (it) => {

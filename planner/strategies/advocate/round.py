@@ -160,7 +160,7 @@ class AdvocateRound:
         lasting = [step for step in steps if step.observation.lasting]
         if self._span is not None:
             self._span.end(
-                actions=sum(step.counted for step in steps),
+                actions=len(steps),
                 lasting=len(lasting),
                 lasting_gone_behind=sum(step.undone for step in lasting),
             )
@@ -177,9 +177,8 @@ class AdvocateRound:
 
     def _count(self, branch: Branch, first_step: int) -> Sequence[Step]:
         steps = self._episode.steps[first_step:]
-        counted = sum(step.counted for step in steps)
-        self._idle += not counted
-        branch.actions += counted
+        self._idle += not steps
+        branch.actions += len(steps)
         branch.lasting = branch.lasting or any(step.observation.lasting for step in steps)
         self._notes.take_from(steps)
         return steps

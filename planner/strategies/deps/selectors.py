@@ -19,6 +19,11 @@ from planbook.envs import Action, Features, Goals, MissingRequirement
 
 Node = tuple[int, float, int, int] | float
 """A leaf's value; or the column, the threshold, and the nodes for values up to it and above it."""
+ADVICE = (
+    "In a clone of planbook, `python -m tools.horizons TABLE` learns it from recorded goals (needs scikit-learn); or "
+    "choose another selector: fixed, random or nearest"
+)
+"""What to do if the trees of a table are missing or out of date."""
 
 
 class HorizonPredictor(BaseModel):
@@ -59,9 +64,6 @@ def predictor_for(table: Path) -> HorizonPredictor:
     if not is_current:
         raise MissingRequirement(f"the predictor of horizons in {path} was learned from another table. {ADVICE}")
     return predictor
-
-
-ADVICE = "In a clone of planbook, `python -m tools.horizons TABLE` learns it from recorded goals (needs scikit-learn)"
 
 
 def _value(tree: Sequence[Node], row: Sequence[float]) -> float:

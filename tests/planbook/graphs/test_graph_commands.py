@@ -349,4 +349,5 @@ def test_a_run_that_failed_or_has_not_ended_can_be_shown(tmp_path: Path, script:
 
 def test_a_run_of_episodes_is_no_run_of_a_graph(tmp_path: Path, script: str) -> None:
     here("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run")
-    assert "holds another run (other " in str(run(script, tmp_path / "run").exception)
+    assert "holds another run (other " in (refused := str(run(script, tmp_path / "run").exception))
+    assert "planner" in refused

@@ -1,5 +1,6 @@
-"""Rules in the report, with their evidence and the change log, the manual; what the figures count."""
+"""Rules in the report, with their evidence and the change log; the manual as HTML; what the figures count."""
 
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,47 @@ import pytest
 from planbook.knowledge import EVERYTHING, learned_in
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
+from planbook.report.learned import prose
 from planbook.rules import count
 from planbook.rules.book import NO_EVIDENCE
 from planbook.runs import Run
+from planbook.wording import counted
 from tests.command import planbook
-from tests.reported import HOSTILE, Page, many_endings
+from tests.reported import HIDDEN, HOSTILE, Page, many_endings
+
+
+def test_markdown_becomes_html_in_which_nothing_runs_or_leads_away() -> None:
+    text = f"""# A manual
+## Part
+Do *this*, see [here](javascript:alert(1)) or <https://example.org> or ![x](https://example.org/x.png).
+
+<img src=x onerror="document.title='taken'">
+
+- {HOSTILE}
+
+```python
+agent.look()  # <b>
+```
+
+| a | b |
+|---|---|
+| 1 | {HIDDEN} |
+"""
+    tree = prose(text)
+    assert tree[:2] == [["h4", "A manual"], ["h5", "Part"]]
+    assert ["em", "this"] in tree[2]
+    assert ["pre", "agent.look()  # <b>\n"] in tree
+    tags = {each[0] for each in flat(tree)}
+    assert tags == {"h4", "h5", "p", "em", "ul", "li", "pre", "table", "thead", "tbody", "tr", "th", "td"}
+    assert prose("###### deep") == [["h6", "deep"]]
+
+
+def flat(tree: list[Any]) -> Iterator[list[Any]]:
+    """Give every element of a tree."""
+    for each in tree:
+        if isinstance(each, list):
+            yield each
+            yield from flat(each[1:])
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +80,8 @@ def test_the_page_has_every_rule_with_its_evidence_and_the_change_log(built: Pat
         assert procedure.code.rstrip().split("\n")[0] in shown
     ids, links = set(page.values("id")), set(page.values("href"))
     assert {link.removeprefix("#") for link in links} <= ids
-    assert state.knowledge.rules[0].id in page.all("details", class_="manual")[0]
+    assert page.all("div", class_="prose")[0].strip()
+    assert counted(len(state.knowledge.rules), "rule") in page.all("section", class_="first")[0]
 
 
 def test_the_building_curves_count_what_was_known(built: Path) -> None:

@@ -47,7 +47,7 @@ def test_the_break_even_is_where_the_tokens_saved_are_those_of_learning(
     assert learned.compared_with("A", without).break_even == break_even
 
 
-def test_a_baseline_that_solved_nothing_is_not_compared_with() -> None:
+def test_no_break_even_against_a_baseline_that_solved_nothing() -> None:
     learned = Paying.of(3, Spent(), Spent(calls=5, prompt=1000))
     assert learned.compared_with("A", Paying.of(0, Spent(), Spent())) == learned
 
@@ -109,7 +109,7 @@ def test_a_run_tells_it_beside_its_results_and_the_report_draws_a_falling_curve(
     assert without["points"][0][1] < points[0]
 
 
-def test_nothing_is_reported_of_what_nobody_learned(tmp_path: Path) -> None:
+def test_a_run_without_learning_reports_no_break_even(tmp_path: Path) -> None:
     played = here("run", "--env", "toy", "--split", "all:2", "--out", tmp_path / "run")
     assert "with learning" not in played.printed
     assert paying(tmp_path / "run") is None

@@ -119,7 +119,7 @@ def test_a_password_is_neither_written_nor_printed(postgres: Server, schema: Sch
     assert without_password("postgresql:///db?host=/run/a") == "postgresql:///db?host=/run/a"
 
 
-def test_a_password_that_is_missing_or_another_one_is_reported(
+def test_a_missing_or_wrong_password_is_reported(
     postgres: Server, schema: Schema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSFILE", "/nowhere")

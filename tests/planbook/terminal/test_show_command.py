@@ -73,7 +73,7 @@ def test_nothing_that_was_said_steers_the_terminal(asking: Path) -> None:
     assert "\\x1b[31m red" in show(asking, 1, "--prompts") + show(asking, 2, "--prompts")
 
 
-def test_prompts_are_reported_when_asked_for_and_repeated_ones_by_their_length(asking: Path) -> None:
+def test_show_prints_prompts_on_request_and_repeated_ones_as_lengths(asking: Path) -> None:
     short, whole = show(asking, 0), show(asking, 0, "--prompts")
     assert "planner was asked automanual/task.j2" in short
     assert "reply: " not in short

@@ -1,5 +1,6 @@
 """Chat completions against a real server on this machine."""
 
+import json
 import subprocess
 import sys
 import threading
@@ -265,6 +266,14 @@ def test_a_whole_answer_that_is_none_is_asked_again(server: Server, body: str) -
     server.troubles += [Refusal(400, param="stream"), Refusal(200, body=body)]
     assert model(server).complete(ASK, Sampling()).text == TEXT
     assert len(server.requests) == 3
+
+
+def test_a_whole_answer_needs_no_finish_reason(server: Server) -> None:
+    body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m"}
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": None}
+    server.troubles += [Refusal(400, param="stream"), Refusal(200, body=json.dumps({**body, "choices": [choice]}))]
+    reply = model(server).complete(ASK, Sampling())
+    assert (reply.text, reply.finish) == ("Yes.", "stop")
 
 
 def test_an_error_in_a_stream_that_nothing_mends_is_not_asked_again(server: Server) -> None:
