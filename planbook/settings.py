@@ -38,7 +38,7 @@ from planbook.workers import Hosting
 
 
 def _numbers_of(flag: str) -> Callable[[Any], Any]:
-    """Return a reader of A, A-B, or several with commas, which raises BadArgument."""
+    """Return a reader of A-B, N, or several with commas, which raises BadArgument."""
 
     def read(value: Any) -> Any:
         if isinstance(value, str):
@@ -52,7 +52,7 @@ def _expand_ranges(text: str, flag: str) -> Iterable[int]:
     for part in map(str.strip, text.split(",")):
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise BadArgument(f"{flag} {text}: write N, A-B, or several with commas")
+            raise BadArgument(f"{flag} {text}: write A-B, N, or several with commas")
         if last and int(last) < int(first):
             raise BadArgument(f"{flag} {text}: {part} runs backwards; write {last}-{first}")
         yield from range(int(first), int(last or first) + 1)

@@ -21,8 +21,8 @@ An episode
 Packages inside
 
 - ``models``: servers, recordings, scripts. ``graph``: prompt graphs.
-- ``strategies``: the methods that ship. Its ``base`` plays an episode with one, its ``code`` also matches goals with
-  found types, its ``automanual`` draws conclusions.
+- ``strategies``: the methods that ship; the module "base" plays an episode with one, "code" also matches goals with
+  found types, and "automanual" draws conclusions.
 """
 
 if __name__ == "planner":

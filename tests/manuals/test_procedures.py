@@ -80,6 +80,7 @@ uses: boxes
 """
 
 import re
+
 WORDS = re.compile("[a-z]+")  # of a goal
 
 

@@ -81,7 +81,7 @@ def test_building_and_testing(tmp_path: Path) -> None:
         ({"repeats": 0}, "--repeats: 0 does not fit; it takes number from 1"),
         ({"repeat": 2}, "repeat: there is no such option; did you mean repeats?"),
         ({"seeds": "5-2"}, "--seeds 5-2: 5-2 runs backwards; write 2-5"),
-        ({"seeds": "1 2 3"}, "--seeds 1 2 3: write N, A-B, or several with commas"),
+        ({"seeds": "1 2 3"}, "--seeds 1 2 3: write A-B, N, or several with commas"),
         ({"limits": {"wall_seconds": "x"}}, '--limit: wall_seconds: "x" does not fit'),
         ({"env_options": {"engine": "fast"}}, "--option: engine: there is no such option"),
         ({"model": 3}, "neither a name nor an object"),

@@ -75,5 +75,5 @@ def test_an_imported_run_says_which_files_and_runs_it_comes_from(tmp_path: Path)
     page, section = section_of(tmp_path / "imported")
     assert "these episodes were not played here" in section
     facts = dict(zip(page.all("dt"), page.all("dd"), strict=True))
-    assert facts["files.theirs.jsonl"].startswith("4 episodes, SHA-256 ")
+    assert facts["files.file 1"].startswith("theirs.jsonl, 4 episodes, SHA-256 ")
     assert facts["played by.run 1.config.planner"] == "react"
