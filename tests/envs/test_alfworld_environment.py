@@ -184,6 +184,7 @@ def play(engine: str, kind: str, seed: int) -> list[Observation]:
     return observations
 
 
+@pytest.mark.deep
 def test_environments_work_side_by_side_in_threads() -> None:
     jobs = [("direct", kind, 1) for kind in TYPES]
     jobs[3:3] = [("textworld", "pick_and_place", 1), ("textworld", "look_at_obj", 1)]

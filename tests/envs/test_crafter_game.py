@@ -35,6 +35,7 @@ def test_the_same_actions_lead_to_the_same_game(seed: int, steps: int) -> None:
             break
 
 
+@pytest.mark.deep
 def test_darkness_draws_from_the_random_stream_as_pictures_do() -> None:
     world, genuine = begun(1), Genuine(seed=1)
     genuine.reset()
@@ -46,6 +47,7 @@ def test_darkness_draws_from_the_random_stream_as_pictures_do() -> None:
     look_alike(world.game, genuine)
 
 
+@pytest.mark.deep
 def test_time_is_up_when_the_genuine_game_ends() -> None:
     world, genuine = begun(2, length=3), Genuine(seed=2, length=3)
     genuine.reset()

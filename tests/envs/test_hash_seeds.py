@@ -43,7 +43,9 @@ print([world().reset(task).text for split in world.splits for task in world.sele
 }
 
 
-@pytest.mark.parametrize("env", PROGRAMS)
+@pytest.mark.parametrize(
+    "env", [pytest.param(env, marks=[pytest.mark.deep] * (env in ("crafter", "textcraft"))) for env in PROGRAMS]
+)
 def test_a_seed_gives_the_same_in_every_process(env: str) -> None:
     told = [
         subprocess.run(

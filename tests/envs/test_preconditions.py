@@ -179,6 +179,7 @@ def _declared(environment: type[Environment], task: Task, options: BaseModel | N
     return declared
 
 
+@pytest.mark.deep
 def test_the_reference_engine_refuses_what_is_told() -> None:
     (task,) = Alfworld.select(Selection(split="generated", types=("pick_heat_then_place",), limit=1))
     call, _ = _household(task)

@@ -84,7 +84,7 @@ def named(folder: Path, bad: dict[str, object]) -> str:
     return f"mcp:{folder}/servers.json"
 
 
-@pytest.fixture(params=["stdio", "http"])
+@pytest.fixture(params=["stdio", pytest.param("http", marks=pytest.mark.deep)])
 def unruly_name(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
     if request.param == "http":

@@ -150,6 +150,7 @@ def test_a_server_that_hangs_up(played: Web) -> None:
     assert "Posted" in click(played, "post").text
 
 
+@pytest.mark.deep
 def test_a_lost_tab_in_the_background_and_a_page_that_fails_to_come_back(base: str) -> None:
     environment = at(base, "/two", patience=2)
     moment = environment.snapshot()

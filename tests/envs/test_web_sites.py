@@ -53,6 +53,7 @@ EDITS: dict[str, Callable[[Visitor, int], str]] = {
 }
 
 
+@pytest.mark.deep
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(sorted(EDITS)), st.integers(1, 108)), min_size=1, max_size=4))
 def test_a_reset_brings_back_every_row_and_every_page(site: TracSite, edits: list[tuple[str, int]]) -> None:

@@ -101,6 +101,7 @@ def test_a_report_is_measured_in_a_browser() -> None:
     assert (loaded.value or 0) < (painted.value or 0)
 
 
+@pytest.mark.deep
 def test_streaming_is_measured_over_recorded_replies() -> None:
     """On a loaded machine a moment may come to nothing: it is measured up to three times."""
     for rate in (1_000.0, 500.0, 250.0):
@@ -115,6 +116,7 @@ def test_streaming_is_measured_over_recorded_replies() -> None:
     assert "stream: tokens not sent, of plans that succeed" in figures
 
 
+@pytest.mark.deep
 def test_the_tokens_of_prompts_are_reported_by_role_and_part() -> None:
     rows = {row.name: row for row in prompts.rows(("deps-minecraft",))}
     whole = next(row for name, row in rows.items() if name.startswith("deps-minecraft, planner") and "prompts" in name)
@@ -124,6 +126,7 @@ def test_the_tokens_of_prompts_are_reported_by_role_and_part() -> None:
     assert 0 < next(row.ratio or 0 for row in parts if row.name.endswith("begins as a prompt before")) < 1
 
 
+@pytest.mark.deep
 def test_a_call_of_a_tool_is_measured_beside_the_sdk() -> None:
     pytest.importorskip("mcp")
     rows = tool_calls.rows(calls=3, repeats=1)

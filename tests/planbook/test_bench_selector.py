@@ -16,6 +16,7 @@ def figures() -> dict[str, Row]:
     return {row.name: row for row in selector.rows(SEEDS)}
 
 
+@pytest.mark.deep
 def test_the_learnt_selector_beats_a_fixed_order_and_a_random_one(figures: dict[str, Row]) -> None:
     for rival in selector.RIVALS:
         gain = figures[f"{FOUR}: horizon - {rival}"]

@@ -131,6 +131,7 @@ def test_a_stop_ends_it_like_ctrl_c_and_it_can_be_resumed(tmp_path: Path, capfd:
     assert count(folder, "outcome") == 12
 
 
+@pytest.mark.deep
 def test_episodes_in_other_processes_are_steered_too(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with playing(begun(folder), executor="processes") as codes:
@@ -145,7 +146,7 @@ def test_episodes_in_other_processes_are_steered_too(tmp_path: Path) -> None:
     assert codes == [errors.INTERRUPTED]
 
 
-@pytest.mark.parametrize("without", [(), ("online",)])
+@pytest.mark.parametrize("without", [(), pytest.param(("online",), marks=pytest.mark.deep)])
 def test_building_is_steered_too(tmp_path: Path, without: tuple[str, ...]) -> None:
     folder = tmp_path / "run"
     learning = Learning(solved_after=100, procedures=False)

@@ -282,6 +282,7 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_the_surroundings(
         monkeypatch.setenv("PGPASSFILE", "/nowhere")
 
 
+@pytest.mark.deep
 def test_a_run_in_postgresql_is_resumed_from_watching(
     tmp_path: Path, postgres: "Server", monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,7 @@ def test_an_episode_that_gets_further_with_each_process_is_not_given_up(
     assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 5
 
 
+@pytest.mark.deep
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
     wait_until(lambda: len(processes(tmp_path)) == 2)

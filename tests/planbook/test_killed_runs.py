@@ -28,7 +28,7 @@ SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", "3")
 PLAYED = ("run", "--env", "toy", "--planner", "procedures", "--split", "all:4", "--jobs", "2")
 RUNS = {"play": PLAYED, "build": SMALL}
 SLOW = ("adapt-alfworld-stepwise", "agentkit-shopping", "devils-advocate-minecraft-chances", "reflexion-textcraft")
-NAMES = ["adapt-shopping-stepwise", *(pytest.param(name, marks=pytest.mark.deep) for name in SLOW)]
+NAMES = ["adapt-shopping-stepwise", *SLOW]
 
 
 BEGIN = """
@@ -243,6 +243,7 @@ def asked(server: Server) -> Counter[str]:
     return Counter(conversation(request["messages"]) for request in server.requests)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recorded_run_that_is_killed_pays_for_no_reply_twice(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch

@@ -117,6 +117,7 @@ def test_the_first_answer_counts(tmp_path: Path) -> None:
     served("--env", f"module:{tmp_path}/sums.py", "-o", f"tasks={tmp_path}/tasks.yaml", use=use)
 
 
+@pytest.mark.deep
 def test_a_server_behind_it_that_dies_is_reported_and_started_again() -> None:
     async def use(client: Any) -> None:
         message = await called(client, "run_plan", code="agent.die()")

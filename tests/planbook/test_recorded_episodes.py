@@ -12,9 +12,20 @@ from tests.flows import command_of, here
 from tests.golden import golden, held, play
 from tests.planbook.recorded_episodes import EPISODES
 
-LIKE_ANOTHER = ("paper-dep-minecraft", "paper-zero-shot-replan-minecraft")
-"""Long, and with the prompts of another recording."""
-NAMES = [pytest.param(name, marks=[pytest.mark.deep] * (name in LIKE_ANOTHER)) for name in EPISODES]
+DEEP = {
+    "adapt-textcraft-stepwise",
+    "chain-of-thought-graph-crafter",
+    "code-as-policies-minecraft",
+    "dep-minecraft",
+    "deps-minecraft-chances",
+    "paper-dep-minecraft",
+    "paper-deps-minecraft",
+    "paper-react-textcraft",
+    "paper-zero-shot-replan-minecraft",
+    "zero-shot-replan-minecraft",
+}
+"""Long episodes whose methods other recordings play, too."""
+NAMES = [pytest.param(name, marks=[pytest.mark.deep] * (name in DEEP)) for name in EPISODES]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -41,6 +41,7 @@ def play(planbook: Planbook, tmp_path: Path) -> Planbook:
     return partial(planbook, *command_of(NAME), "--model", f"recorded:{NAME}", "--out", tmp_path / "run", "--json")
 
 
+@pytest.mark.deep
 def test_replies_are_given_to_other_words_and_counted(planbook: Planbook, play: Planbook, tmp_path: Path) -> None:
     played = play()
     assert played.returncode == 0, played.stderr

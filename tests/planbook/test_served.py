@@ -28,6 +28,7 @@ def result(finished: "subprocess.CompletedProcess[str]") -> Any:
     return json.loads(finished.stdout.splitlines()[-1])
 
 
+@pytest.mark.deep
 def test_build_formulate_and_test_against_a_server_from_an_empty_folder(tmp_path: Path) -> None:
     with serving(served_answer) as server:
         built = result(

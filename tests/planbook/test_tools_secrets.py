@@ -19,7 +19,8 @@ raise ValueError(agent.bad.secret())
 TASKS = "tasks: [{id: a, goal: Find out the key., judge: {answer: 1}}]"
 
 
-@pytest.mark.parametrize("transport", [pytest.param("stdio", marks=pytest.mark.deep), "http"])
+@pytest.mark.deep
+@pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_a_run_keeps_no_secret(transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
     if transport == "http":

@@ -255,6 +255,7 @@ DEEP_PLANS = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("method", ["adapt", "react", "plan-and-execute", "try-again", "reflexion"])
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, method: str) -> None:
     does, plans = (DEEP_DOES, DEEP_PLANS) if method == "adapt" else (DOES, PLANS)

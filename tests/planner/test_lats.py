@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -152,6 +153,7 @@ class Searchers(Counsellors):
         return super().say(name, prompt)
 
 
+@pytest.mark.deep
 @settings(max_examples=5)
 @given(seed=st.integers(0, 10**4))
 def test_each_idea_is_tried_at_its_own_moment_however_that_is_reached(sandbox: Sandbox, seed: int) -> None:

@@ -87,7 +87,7 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(each)
 
 
-COUNT = int(os.environ.get("PLANBOOK_PROGRAMS", "100"))
+COUNT = int(os.environ.get("PLANBOOK_PROGRAMS", "60"))
 
 
 LIMITS = Limits(cpu_seconds=2, memory_mb=128)

@@ -43,7 +43,10 @@ def told_on(host: Host, user: str, *folders: str) -> Told:
     return told
 
 
-@pytest.fixture(scope="module", params=USERS)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(user, marks=[pytest.mark.deep] * (user == "ordinary")) for user in USERS],
+)
 def user(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -39,6 +39,7 @@ def events(folder: Path) -> list[tuple[str, str, int, Body]]:
     return sorted(rows, key=lambda row: row[:3])
 
 
+@pytest.mark.deep
 def test_processes_that_share_a_database_keep_to_one_budget(tmp_path: Path, postgres: Server) -> None:
     folder, tokens = tmp_path / "run", 30_000
     asked = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9", "--jobs", 4)
@@ -114,6 +115,7 @@ def test_a_player_on_another_machine_is_refused(tmp_path: Path, postgres: Server
     Run.open(copy, to_play=True).close()
 
 
+@pytest.mark.deep
 def test_a_server_that_ends_in_mid_run_ends_the_run_with_one_line(tmp_path: Path, postgres: Server) -> None:
     """Each connection is cut as soon as it has written something; the rest is played when it can be reached again."""
     folder = tmp_path / "run"
@@ -134,6 +136,7 @@ def test_a_server_that_ends_in_mid_run_ends_the_run_with_one_line(tmp_path: Path
     assert here("run", "--resume", folder, "--json").result["solved"] == 80
 
 
+@pytest.mark.deep
 def test_another_process_joins_a_run_and_one_that_is_killed_loses_nothing(tmp_path: Path, postgres: Server) -> None:
     """Each of three processes leases episodes; what the killed one had begun goes on in another."""
     undisturbed, shared = tmp_path / "undisturbed", tmp_path / "shared"

@@ -36,6 +36,7 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watcher]:
     assert before == ((folder / "run.json").read_bytes(), count(folder, None)), "watching leaves the run as it is"
 
 
+@pytest.mark.deep
 def test_a_run_is_shown_paused_resumed_stopped_and_begun_again(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with played(folder) as process, watched(folder) as watcher:
