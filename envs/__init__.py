@@ -13,12 +13,12 @@ Using environments
 
 - ``registry``: load one by name, from another package, or from a file.
 - ``selection``: turn a selection into tasks.
-- ``checking``: find an author's mistakes (``planbook check-env``).
+- ``checking``: find mistakes in an environment (``planbook check-env``).
 - ``secrets``: detect values that look like secrets.
 - ``resources``: packages, install commands and digests of data. ``yaml_lines``: YAML with the line of each value.
 - ``text_matching``: token set ratio, BM25.
 
-Environments that ship: ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, ``shopping``, ``tabletop``,
+Shipped environments: ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, ``shopping``, ``tabletop``,
 ``textcraft``, ``toy`` and ``web``. ``browser`` runs Chromium for two of them.
 """
 

@@ -1,7 +1,7 @@
 """The base class of every environment: the members an author writes, and the engine that runs its episodes.
 
-The actions of an environment are methods marked ``@action``. Signature, docstring and example of such a method are the
-single source of the prompt text, the static check, the wire schema and the documentation.
+The actions of an environment are methods marked ``@action``. The prompt text, the static check, the wire schema and the
+documentation are all derived from a method's signature, docstring and example.
 """
 
 import inspect
@@ -29,8 +29,7 @@ def action(
 ) -> Callable[[Callable[Concatenate[E, P], Answer]], Callable[Concatenate[E, P], Answer]]:
     """Mark a method as an action. Plans and models see its signature and docstring.
 
-    ``example`` is one line: a call and what it returned. Arguments have types that JSON knows; ``Literal``
-    names choices.
+    ``example`` is one line: a call and what it returned. Arguments have JSON types; ``Literal`` lists choices.
 
         @action("agent.walk('east') -> 'You are in room 1.'")
         def walk(self, direction: Literal["east", "west"]) -> Observation:
@@ -52,7 +51,7 @@ def action(
 def query(
     example: str = "",
 ) -> Callable[[Callable[Concatenate[E, P], R]], Callable[Concatenate[E, P], R]]:
-    """Mark a read-only method that plans may call. It returns JSON values, is not an action, and leaves no step."""
+    """Mark a read-only method that plans may call. It returns a JSON value, and calling it is not an action."""
 
     def mark(function: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
         setattr(function, _MARK, ("query", example, ""))
@@ -62,7 +61,7 @@ def query(
 
 
 class Environment(OptionalMembers, ABC):
-    """The base of environments, on which agents act. Subclass it, and write at least the members listed here.
+    """The base class of environments, on which agents act. Subclass it, and write at least these members:
 
     - ``name``, ``types`` and ``splits``: the name of the environment, its task types, and its splits.
     - ``tasks``: list the tasks. ``--split``, ``--types``, ``--seeds`` and a limit are applied to the list, so it may
@@ -73,7 +72,7 @@ class Environment(OptionalMembers, ABC):
     - ``verdict``: judge the current state. Plans never see the verdict.
 
     The class docstring is shown to models unless ``about`` is set. Everything random must follow from the task's seed,
-    so that the same actions always get the same answers. ``planbook check-env FILE.py`` finds the common mistakes. All
+    so that the same actions always have the same results. ``planbook check-env FILE.py`` finds the common mistakes. All
     other members are optional; ``planbook.envs.optional`` documents them.
 
     One instance plays one episode at a time and belongs to one thread. ``self.task`` is the current task.
@@ -92,7 +91,7 @@ class Environment(OptionalMembers, ABC):
     def begin(self, task: Task) -> Observation:
         """Set up the task from scratch, and return the first observation.
 
-        If goal and params are known only now (a page shows them), set ``self.task`` to a copy that has them.
+        If the goal and params become known only now (from a page, say), set ``self.task`` to a copy that has them.
         """
 
     @abstractmethod
@@ -102,11 +101,11 @@ class Environment(OptionalMembers, ABC):
     Options: ClassVar[type[BaseModel]] = NoOptions
     """The model of the environment's options. ``__init__`` and the class methods get an instance."""
     action_limit: ClassVar[int] = 50
-    """Number of actions a replay allows, unless the run sets another limit."""
+    """Maximum number of actions in an episode, unless the run or the method sets another limit."""
     parallel: ClassVar[bool] = True
     """True if instances may run side by side in threads."""
     paper_actions: ClassVar[tuple[str, ...]] = ()
-    """The actions of the paper's agent. An option ``paper_actions`` leaves only these, and no queries."""
+    """The actions of the paper's agent. With an option ``paper_actions``, only these are offered, and no queries."""
     actions: ClassVar[Mapping[str, ActionSpec]] = {}
     """The methods marked ``@action``, by name. Set by this class."""
     queries: ClassVar[Mapping[str, ActionSpec]] = {}
@@ -135,7 +134,7 @@ class Environment(OptionalMembers, ABC):
     def select(cls, selection: Selection, options: BaseModel | None = None) -> list[Task]:
         """Return the tasks that fit the selection. ``tasks`` may have ignored parts of it.
 
-        Raises BadSelection for a split, a type or an id that does not exist, and where no task is left.
+        Raises BadSelection for a split, a type or an id that does not exist, and if no task is left.
         """
         return select(cls, selection, options)
 
@@ -152,7 +151,7 @@ class Environment(OptionalMembers, ABC):
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offered:
-        """Return those of the offered actions and queries that prompts list; by default all."""
+        """Return the offered actions and queries that prompts list; by default all."""
         return cls.offered(options)
 
     def close(self) -> None:
@@ -170,7 +169,7 @@ class Environment(OptionalMembers, ABC):
         return self._last.terminated or self._last.truncated
 
     def act(self, action: Action) -> Observation:
-        """Return an action's observation. Raises EpisodeEnded after the end, UnknownAction if it is not offered."""
+        """Take an action and return its observation. Raises EpisodeEnded, and UnknownAction if it is not offered."""
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
         if self.ended:
@@ -184,13 +183,13 @@ class Environment(OptionalMembers, ABC):
         return self._last
 
     def snapshot(self) -> Snapshot:
-        """Return the current state, for ``restore``."""
+        """Return a snapshot of the current state, for ``restore``."""
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
         return Snapshot(self.task, tuple(self.history), self._last, self._save())
 
     def restore(self, snapshot: Snapshot) -> Observation:
-        """Return to a snapshot, and return its observation, or the one that ``_load`` returns (see ``restores``).
+        """Restore a snapshot, and return its observation, or the one that ``_load`` returns (see ``restores``).
 
         Without a native copy the task is reset and its actions are repeated. Raises Diverged if one of them has a
         different result.
@@ -208,7 +207,7 @@ class Environment(OptionalMembers, ABC):
     def scene(self) -> str:
         """Return what can be observed, without the goal, for an agent that works on a part of the task.
 
-        This is the part of the first observation that stays true, except ``state``; by default all of it.
+        By default the first observation. Override it to leave out what may become false, and what ``state`` says.
         """
         return self._first.text
 
@@ -227,7 +226,7 @@ def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
 
 
 def _observation(answer: object, method: str, function: Callable[..., Any]) -> Observation:
-    """Return an answer as an observation. Raises EnvironmentBroken if it is neither an Observation nor a string."""
+    """Return the answer as an observation. Raises EnvironmentBroken if it is neither an Observation nor a string."""
     if isinstance(answer, Observation):
         return answer
     if isinstance(answer, str):

@@ -18,11 +18,11 @@ from planbook.envs.errors import EnvsError, MissingRequirement, raised_at
 from planbook.envs.types import Action, ActionSpec, Observation, Selection, Task, Verdict
 
 OWN_FOLDERS = (Path(__file__).parent, Path(__file__).parent / "tools")
-"""Folders of planbook's code. No mistake is attributed to it."""
+"""Folders of planbook's own code, to which no mistake is attributed."""
 TASKS = 3
-"""Number of tasks played of each split."""
+"""Maximum number of tasks played from each split."""
 ACTIONS = 20
-"""Number of actions taken on each task, unless it ends earlier."""
+"""Maximum number of actions taken on each task."""
 SECONDS = 2.0
 """Seconds after which no further action is taken on a task."""
 SEEDS = (0, 1, 2)
@@ -44,11 +44,11 @@ class Checked(NamedTuple):
 
 
 class _Failed(Exception):
-    """The author's code failed. The mistake is noted already."""
+    """The author's code failed. The mistake has already been noted."""
 
 
 def check_environment(env: type[Environment], options: BaseModel | None = None) -> Checked:
-    """Return the mistakes that random actions on a few tasks of each split find. Raises MissingRequirement."""
+    """Check an environment with random actions on a few tasks of each split. Raises MissingRequirement."""
     checker = _Checker(env, options)
     checker.check()
     return Checked(tuple(checker.mistakes.values()), checker.unchecked, checker.tasks, checker.actions)
@@ -63,7 +63,7 @@ class _Checker:
         """The noted mistakes in order, by place and kind."""
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
-        """Actions with a parameter that no value can be made for."""
+        """Actions with a parameter for which no value can be made."""
         self.tasks = self.actions = self._noted = 0
 
     def check(self) -> None:
@@ -94,7 +94,7 @@ class _Checker:
         self._noted += 1
 
     def _call(self, call: str, function: Callable[..., Value], *arguments: Any) -> Value:
-        """Return the result of the author's code. Raises _Failed if it fails, and MissingRequirement."""
+        """Call the author's code and return its result. Raises _Failed if it fails, and MissingRequirement."""
         try:
             return function(*arguments)
         except MissingRequirement:
@@ -147,7 +147,7 @@ class _Checker:
     # Tasks.
 
     def _tasks_to_play(self, split: str) -> Sequence[Task]:
-        """Return the tasks of a split to play, and note mistakes in the listed ones."""
+        """Return the tasks to play from a split, and note mistakes in the list of tasks."""
         env, seeded = self._env, self._env.takes_seeds(split, self._options)
         selection = Selection(split=split or None, seeds=SEEDS if seeded else ())
         try:
@@ -208,9 +208,9 @@ class _Checker:
                 self._note("a task has no goal; say in a sentence what is to be done", self._env.tasks)
             self._check_reports(env)
             verdict = self._verdict(env)
-            for event, other in (("reset", env), ("created again", None)):
+            for change, other in (("reset", env), ("created again", None)):
                 again = other or self._call("__init__()", self._env, self._options)
-                self._check_same(first, self._play(again, task, first), task, f"the environment was {event}")
+                self._check_same(first, self._play(again, task, first), task, f"the environment was {change}")
                 if self._verdict(again) != verdict:
                     fault = f"verdict() differs on {task.id} after the same actions"
                     self._note(fault, self._env.verdict, kind="same")
@@ -238,7 +238,7 @@ class _Checker:
         return steps
 
     def _random_action(self, env: Environment, task: Task, seen: Observation, dice: random.Random) -> Action | None:
-        """Return a random possible action, else one with arguments from the goal or the observation."""
+        """Return a random possible action; if none is listed, one with arguments from the goal or the observation."""
         if possible := self._call("possible_actions()", env.possible_actions):
             return dice.choice(possible)
         specs = [spec for spec in env.offer.actions.values() if spec.name not in self._faulty]
@@ -249,12 +249,12 @@ class _Checker:
         parameters = spec.signature.parameters.values()
         return Action(spec.name, tuple(_value(parameter.annotation, words, dice) for parameter in parameters))
 
-    def _check_same(self, first: Steps, again: Steps, task: Task, why: str) -> None:
+    def _check_same(self, first: Steps, again: Steps, task: Task, event: str) -> None:
         for number, ((action, expected), (_, actual)) in enumerate(zip(first, again, strict=False)):
             if expected != actual:
                 spec = self._env.actions.get(action.name)
                 source = f"{action} (action {number} on {task.id})" if number else f"begin() of {task.id}"
-                fault = f"{source} returned a different result after {why}: {_short(expected)}, then {_short(actual)}"
+                fault = f"{source} returned a different result after {event}: {_short(expected)}, then {_short(actual)}"
                 fault += "; draw what is random from the task's seed"
                 self._note(fault, spec.function if spec else None, kind="same")
                 raise _Failed
@@ -322,7 +322,7 @@ def _is_json(annotation: Any) -> bool:
 
 
 def _value(annotation: Any, words: Sequence[str], dice: random.Random) -> Any:
-    """Return a random value of a type; a word if any will do."""
+    """Return a random value of a type; for a type not handled here, such as str or Any, one of the words."""
     if get_origin(annotation) is Literal:
         return dice.choice(get_args(annotation))
     if get_origin(annotation) in (Union, UnionType):

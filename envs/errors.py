@@ -64,8 +64,8 @@ _CALLERS = tuple(Path(__file__).with_name(name) for name in ("base.py", "selecti
 def raised_at(error: BaseException, besides: Collection[Path] = ()) -> tuple[str, str]:
     """Return FILE:LINE of the innermost frame outside libraries, and the traceback from the outermost such frame on.
 
-    Files in the folders ``besides`` and the base class of environments are skipped. Both texts are empty if no frame
-    is left.
+    Frames in planbook's own ``base.py`` and ``selection.py``, and in files directly in the folders ``besides``, are
+    skipped. Both strings are empty if no frame is left.
     """
     frames = traceback.extract_tb(error.__traceback__)
     numbers = [

@@ -31,7 +31,7 @@ class OptionalMembers:
     helpers: ClassVar[str] = ""
     """Plan code that defines functions which every plan may call."""
     modules: ClassVar[tuple[str, ...]] = ()
-    """Packages that plans may import beyond the standard library. Like numpy, they may read no file after import."""
+    """Packages that plans may import besides the standard library. Once imported, they must not read files."""
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the current values of ``attributes``."""
@@ -42,9 +42,9 @@ class OptionalMembers:
         return ""
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return an observation as feedback lists it, after the one before.
+        """Return the form in which feedback lists an observation; ``before`` is the previous observation.
 
-        If this is shorter than the text, feedback gives the last observation in full.
+        If this is not the whole text, feedback also gives the last observation in full.
         """
         return observation.text
 
@@ -55,7 +55,7 @@ class OptionalMembers:
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions | None:
-        """Return the preconditions of the actions of this task that an agent may know; None if undeclared.
+        """Return the preconditions of this task's actions, as far as an agent may know them; None if undeclared.
 
         ``planbook check --task`` checks plans against them before they run. Raises MissingRequirement.
         """
@@ -70,9 +70,9 @@ class OptionalMembers:
     types: ClassVar[tuple[str, ...]] = ()
     """The task types."""
     parts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Splits that consist of tasks of other splits: name to those splits."""
+    """Maps the name of each split that combines other splits to the names of those."""
     seeded: ClassVar[bool] = False
-    """True if any seeds make tasks; otherwise the tasks are a fixed set."""
+    """True if a task can be made from any seed; otherwise the tasks are a fixed set."""
 
     @classmethod
     def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class OptionalMembers:
 
     @classmethod
     def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
-        """Return the ``Task.seed`` of the tasks that a split makes from these seeds."""
+        """Return the ``Task.seed`` of each task that the split makes from these selected seeds."""
         return seeds
 
     @classmethod
@@ -115,7 +115,7 @@ class OptionalMembers:
     def unjudged(self) -> str:
         """Return the result of a task without a judge (a user's task), such as its answer; else "".
 
-        The verdict of such a task is not solved.
+        ``verdict`` never counts such a task as solved.
         """
         return ""
 
@@ -130,13 +130,13 @@ class OptionalMembers:
     """
 
     def _save(self) -> object:
-        """Return a cheap copy of the current state, or None if there is none."""
+        """Return a cheap copy of the current state, or None if there is no cheap way to copy it."""
         return None
 
     def _load(self, native: object) -> Observation | None:
         """Restore a copy that ``_save`` made in the same episode.
 
-        Return an observation if the restored state no longer looks the same; else None.
+        Return the new observation if the restored state no longer looks the same; else None.
         """
         return None
 
@@ -144,19 +144,19 @@ class OptionalMembers:
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return the requirements beyond Python packages, whether found or not."""
+        """Return what the environment needs besides planbook's core packages, whether found or not."""
         return ()
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the SHA-256 of the data that these tasks use, by description; see ``planbook.envs.resources``.
 
-        Data that the environment's code alone produces has none. Raises MissingRequirement, BadSelection.
+        Data that the environment's code itself produces needs none. Raises MissingRequirement, BadSelection.
         """
         return {}
 
     def versions(self) -> Mapping[str, str]:
-        """Return what a run records with its figures: engine, grammar, browser, data."""
+        """Return the versions that a run records with its figures, such as those of the engine, browser or data."""
         return {}
 
     # Planning methods.
@@ -166,7 +166,7 @@ class OptionalMembers:
     hands_on: ClassVar[Literal["last action", "state", "note"]] = "last action"
     """For ADaPT: what the executor of a subtask learns about the subtasks before it (appendix A).
 
-    "note" is the state and the final note of the last one; the planner then also gets the failed subtasks.
+    "note" is the state and the final note of the last subtask; the planner then also gets the failed subtasks.
     """
     naive: ClassVar[str] = ""
     """For ADaPT's paper: plan code for the method ``naive``, a baseline that plays any task without a model."""
@@ -180,9 +180,9 @@ class OptionalMembers:
 
 
 Features = Mapping[str, float | str]
-"""Observable features of a goal and the current state, from which a selector learns: numbers, and words for kinds.
+"""Observable features of a goal and the current state, from which a selector learns: numbers and categories.
 
-Names and types are the same for all goals."""
+All goals have the same names, with the same types."""
 
 
 class Goals:
@@ -208,22 +208,22 @@ class Goals:
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether everything that the goal itself states as needed is available.
+        """Return whether everything that the goal itself says it needs is available.
 
-        Needs that only the environment knows do not count.
+        Needs that only the environment knows are ignored.
         """
         return True
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the materials that the goal itself states it uses up, by kind."""
+        """Return how many of each material the goal itself says it uses up."""
         return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return this goal, then equivalent ones: any kind of tree gives wood."""
+        """Return this goal, then equivalent ones, such as felling another kind of tree for wood."""
         return (goal,)
 
     def features(self, goal: Action) -> Features:
-        """Return observations that may help to predict the goal's horizon."""
+        """Return the features from which the goal's horizon may be predicted."""
         return {}
 
     def horizon(self, goal: Action) -> float:
@@ -239,12 +239,13 @@ class Goals:
         return ()
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return a known goal for this many of its object; the goal itself if it has no count."""
+        """Return a known goal with the count replaced by ``count``; unchanged if it has no count."""
         return goal
 
     def recorded(self) -> Path | None:
-        """Return a CSV table of recorded goals: the features, then the horizon.
+        """Return the path of a CSV table of recorded goals, a row for each: its features, then its horizon.
 
-        The selector ``horizon`` needs the trees beside it, which ``python -m tools.horizons TABLE`` learns.
+        The selector ``horizon`` needs the regression trees stored beside it, which ``python -m tools.horizons TABLE``
+        trains.
         """
         return None

@@ -8,7 +8,7 @@ so may the value of a fact.
 
     def take(thing: Given, box: Given) -> Deed:
         return Deed(
-            needs=[Need.equal(HOLDING, "nothing", "the hand holds {now} then")],
+            needs=[Need.equal(HOLDING, "nothing", "the hand already holds {now}")],
             changes=[Change(HOLDING, thing)],
         )
 
@@ -37,7 +37,7 @@ class Belief:
     before: tuple["Belief", ...] = field(default=(), compare=False, repr=False)
 
     def either(self, other: "Belief") -> "Belief":
-        """Return the merger of two beliefs, one of which holds."""
+        """Return the belief that follows if one of two beliefs holds, but not which."""
         if self == other:
             return self
         if self.values is None or other.values is None or len(self.values | other.values) > MAX_VALUES:
@@ -45,11 +45,11 @@ class Belief:
         return Belief(self.values | other.values, self.since | other.since, (self, other))
 
     def following(self, before: "Belief", line: int) -> "Belief":
-        """Return the belief as the result of a line; ``before`` if the values are the same."""
+        """Return this belief as the result of a plan line; ``before`` if the values are the same."""
         return before if self.values == before.values else Belief(self.values, frozenset({line}), (before,))
 
     def since_when(self, reason_of: "Callable[[Belief], str]") -> tuple[int, ...]:
-        """Return the lines since which ``reason_of`` has returned its current reason; none: from the start."""
+        """Return the lines since which ``reason_of`` has returned its current reason; empty if from the start."""
         waiting, seen, lines = [self], set[int](), set[int]()
         while waiting:
             belief = waiting.pop()
@@ -67,7 +67,7 @@ ANY = Belief()
 
 
 class UnknownValue(Enum):
-    """The type of UNKNOWN: a value that a plan has only at run time."""
+    """The type of UNKNOWN: a value that is known only when the plan runs."""
 
     UNKNOWN = "unknown"
 
@@ -76,7 +76,7 @@ class UnknownValue(Enum):
 
 
 UNKNOWN = UnknownValue.UNKNOWN
-"""The value of a fact, or of an argument, that cannot be known before acting."""
+"""The value of a fact or an argument that cannot be known before acting."""
 Given = Any
 """An argument of an action: JSON, or UNKNOWN."""
 
@@ -101,17 +101,17 @@ class Need:
 
     @classmethod
     def equal(cls, fact: Fact, value: Hashable, why: str) -> "Need":
-        """Return the need for this value; any value meets it if ``value`` is UNKNOWN."""
+        """Return the need that a fact has this value; any value meets it if ``value`` is UNKNOWN."""
         return cls(fact, lambda now: "" if value in (UNKNOWN, now) else why, value)
 
     @classmethod
     def that(cls, fact: Fact, holds: Callable[[Any], bool], why: str) -> "Need":
-        """Return the need for a value that meets a condition."""
+        """Return the need that the value of a fact meets a condition."""
         return cls(fact, lambda now: "" if holds(now) else why)
 
     @classmethod
     def at_least(cls, fact: Fact, count: int, why: str) -> "Need":
-        """Return the need for a minimum number."""
+        """Return the need that a number is at least ``count``."""
         return cls.that(fact, lambda now: now >= count, why)
 
 
@@ -142,10 +142,10 @@ class Deed:
 
 
 def deed_from_rules(rule: Callable[..., Deed], refused: type[Exception], unclear: Fact) -> Callable[..., Deed]:
-    """Return a function for ``Preconditions.deeds`` from the environment's rules, which raise ``refused``.
+    """Return a function for ``Preconditions.deeds`` that applies a rule of the environment.
 
-    ``rule`` returns the deed, or raises if these arguments can never succeed. While an argument is UNKNOWN, the fact
-    ``unclear`` may become anything.
+    ``rule`` returns the deed, or raises ``refused`` if these arguments can never succeed. If an argument is UNKNOWN,
+    the deed has no needs, and the fact ``unclear`` may become anything.
     """
 
     def deed(*args: Given) -> Deed:
@@ -173,7 +173,7 @@ class Preconditions:
     attributes: Mapping[str, Fact] = field(default_factory=dict)
 
     def deed(self, name: str, args: Sequence[Given]) -> Deed | None:
-        """Return the deed of an action with these arguments; it is not sure if one of them is UNKNOWN."""
+        """Return the deed of an action, None if it has none; never ``sure`` if one of the arguments is UNKNOWN."""
         if name not in self.deeds:
             return None
         deed = self.deeds[name](*args)
@@ -181,7 +181,7 @@ class Preconditions:
 
 
 class Violation(NamedTuple):
-    """The reason why an action cannot succeed, and the lines that caused it (none: it held from the start)."""
+    """The reason why an action cannot succeed, and the lines that caused it (empty: it held from the start)."""
 
     why: str
     since: tuple[int, ...]
@@ -202,7 +202,7 @@ class Beliefs:
         return cls(known, {name: Belief(frozenset({value})) for name, value in declared.usual.items()})
 
     def of(self, fact: Fact) -> Belief:
-        """Return the belief about a fact; if part of its name is UNKNOWN, about any that it may be."""
+        """Return the belief about a fact; if part of ``of`` is UNKNOWN, merged from all facts that it may be."""
         if UNKNOWN not in fact.of:
             return self.known.get(fact, self.others.get(fact.name, ANY))
         merged = self.others.get(fact.name, ANY)
@@ -211,7 +211,7 @@ class Beliefs:
         return merged
 
     def either(self, other: "Beliefs") -> "Beliefs":
-        """Return the merger of two sets of beliefs, one of which holds."""
+        """Return the beliefs that follow if one of two sets of beliefs holds, but not which."""
         facts = {*self.known, *other.known}
         names = self.others.keys() & other.others.keys()
         return Beliefs(
@@ -220,7 +220,7 @@ class Beliefs:
         )
 
     def with_belief(self, fact: Fact, belief: Belief) -> "Beliefs":
-        """Return beliefs with this one about a fact; if part of its name is UNKNOWN, merged into any that it may be."""
+        """Return beliefs with this one about a fact; if part of ``of`` is UNKNOWN, merged into all that it may be."""
         if UNKNOWN not in fact.of:
             return Beliefs({**self.known, fact: belief}, self.others)
         known = {other: old.either(belief) if other.name == fact.name else old for other, old in self.known.items()}
@@ -275,7 +275,7 @@ class Beliefs:
         return after
 
     def _follow(self, before: "Beliefs", line: int) -> "Beliefs":
-        """Return the beliefs as the result of a line."""
+        """Return the beliefs, with those that changed marked as the result of a line."""
         return Beliefs(
             {fact: belief.following(before.of(fact), line) for fact, belief in self.known.items()},
             {name: belief.following(before.others.get(name, ANY), line) for name, belief in self.others.items()},
@@ -283,7 +283,7 @@ class Beliefs:
 
 
 def _violation(need: Need, belief: Belief) -> str:
-    """Return the reason why no possible value of the fact meets the need; "" if one may."""
+    """Return the reason why no possible value of the fact meets the need; "" if one of them may meet it."""
     values = sorted(belief.values or (), key=repr)
     reasons = [need.refusal(value).replace("{now}", str(value)) for value in values]
     return ", or ".join(dict.fromkeys(reasons)) if all(reasons) else ""

@@ -65,7 +65,7 @@ SHIPPED: Mapping[str, str] = {
 
 
 OBJECT = "object:"
-"""Prefix of the name of an environment that exists in one process only."""
+"""Prefix of the name of an environment that exists only in this process."""
 _OBJECTS: dict[str, type[Environment]] = {}
 
 
@@ -86,7 +86,7 @@ def register_class(environment: type[Environment]) -> str:
 
 @cache
 def known_environments() -> Mapping[str, str]:
-    """Return "module:class" by name, for every environment with a name. Shipped ones cannot be replaced.
+    """Return "module:class" by name, for every shipped or registered environment. Shipped ones cannot be replaced.
 
     Reading the entry points of all installed packages takes about 20 ms, so this is cached.
     """

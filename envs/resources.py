@@ -32,7 +32,8 @@ def package_version(package: str) -> str:
 def install_command(extra: str, *options: str, only: str | tuple[str, ...] = "") -> str:
     """Return the command that installs the packages of an extra of planbook, or some of them.
 
-    It names the packages instead of the extra, since planbook itself is not on an index.
+    ``only`` has the names with which the wanted packages begin. The command names packages instead of the extra, since
+    planbook itself is not on an index.
     """
     requirements = [requirement for requirement in _requirements_of(extra) if requirement.startswith(only)]
     return f"{shlex.quote(sys.executable)} -m pip install {' '.join((*options, *map(shlex.quote, requirements)))}"
@@ -46,18 +47,18 @@ def missing_extra(extra: str, feature: str) -> MissingRequirement:
 
 
 class PackageData(NamedTuple):
-    """A package whose files an environment reads. Nothing of it is imported."""
+    """A package whose files an environment reads without importing it."""
 
     package: str
     extra: str
     options: tuple[str, ...] = ()
-    """Options of pip."""
+    """Further options of ``pip install``."""
     only: tuple[str, ...] = ()
     """The packages of the extra that are needed; empty for all."""
 
     @property
     def remedy(self) -> str:
-        """The command that installs it."""
+        """The command that installs the package."""
         return install_command(self.extra, *self.options, only=self.only or "")
 
     def requirement(self, name: str) -> Requirement:
@@ -79,7 +80,7 @@ def _requirements_of(extra: str) -> Iterator[str]:
 
 
 _KNOWN_FILES = 50_000
-"""Number of digests that a process caches, by path, time and size."""
+"""Maximum number of file digests that a process caches."""
 
 
 def file_digest(path: Path) -> str:

@@ -8,13 +8,13 @@ from pydantic import JsonValue
 
 SECRET_LENGTH = 4
 """Minimum length of a secret. Shorter values, such as "1", occur in any text."""
-_NAMES_SECRET = re.compile(r"(?:key|token|secret|password|passwd|credentials?|bearer)$", re.IGNORECASE)
-_NAMES_NONE = re.compile(
+_SECRET_NAME = re.compile(r"(?:key|token|secret|password|passwd|credentials?|bearer)$", re.IGNORECASE)
+_HARMLESS_NAME = re.compile(
     r"(?:sort|group|order|primary|foreign|partition|public|index|join|cache)[-_]?key$|(?:max|stop)[-_]?token$",
     re.IGNORECASE,
 )
-_IS_SECRET = re.compile(r"(?:sk|pk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|AKIA|eyJ)[-_\w]{12,}")
-_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
+_SECRET_VALUE = re.compile(r"(?:sk|pk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|AKIA|eyJ)[-_\w]{12,}")
+_SECRET_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 
 
 def holds_secret(name: str, value: JsonValue) -> bool:
@@ -25,8 +25,8 @@ def holds_secret(name: str, value: JsonValue) -> bool:
         return any(holds_secret(name, item) for item in value)
     if not isinstance(value, str) or len(value) < SECRET_LENGTH or value[0] in "$-":
         return False
-    named = _NAMES_SECRET.search(name) and not _NAMES_NONE.search(name)
-    return bool(named or _IS_SECRET.fullmatch(value))
+    named = _SECRET_NAME.search(name) and not _HARMLESS_NAME.search(name)
+    return bool(named or _SECRET_VALUE.fullmatch(value))
 
 
 def literal_secrets(words: Sequence[str]) -> set[str]:
@@ -36,7 +36,7 @@ def literal_secrets(words: Sequence[str]) -> set[str]:
         url = urlsplit(word) if re.match(r"\w+://", word) else None
         if url is not None:
             named = [*parse_qsl(url.query), ("password", url.password or "")]
-            secrets |= set(filter(_IN_PATH.fullmatch, url.path.split("/")))
+            secrets |= set(filter(_SECRET_IN_PATH.fullmatch, url.path.split("/")))
         else:
             name, assigned, value = word.partition("=")
             named = [(name, value if assigned else following)] if assigned or name.startswith("-") else []

@@ -20,7 +20,7 @@ NO_SEEDS = ": its tasks are made from no seeds; leave out --seeds"
 def select(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
     """Return the tasks that fit the selection. ``Environment.tasks`` may have ignored parts of it.
 
-    Raises BadSelection for a split, a type or an id that does not exist, and where no task is left.
+    Raises BadSelection for a split, a type or an id that does not exist, and if no task is left.
     """
     name = environment.name
     split = chosen_split(selection, environment.task_splits(options), name)
@@ -53,7 +53,7 @@ def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Sel
 
 
 def chosen_types(selection: Selection, known: Sequence[str], environment: str) -> tuple[str, ...]:
-    """Return the selected types in the environment's order, all if none is named. Raises BadSelection."""
+    """Return the selected types in the environment's order; all if none is named. Raises BadSelection."""
     if unknown := sorted(set(selection.types) - set(known)):
         raise BadSelection(
             f"{environment} has no task type {', '.join(unknown)}{did_you_mean(unknown[0], known, 'it has')}"
@@ -89,7 +89,7 @@ def find_task(tasks: Iterable[Task], task_id: str, environment: str) -> Task:
 
 
 def in_turn(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:
-    """Yield the first ``limit`` items, one of each group in turn, so that a small selection covers every type."""
+    """Yield up to ``limit`` items, one from each group in turn, so that a small selection covers every type."""
     turns = zip_longest(*(([item] for item in group) for group in groups), fillvalue=())
     return islice((item for turn in turns for wrapped in turn for item in wrapped), limit)
 
@@ -97,7 +97,7 @@ def in_turn(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator
 def _list_tasks(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
     """Return the tasks that ``tasks`` lists.
 
-    Raises EnvironmentBroken if it fails, lists anything that is no Task, or lists an id twice.
+    Raises EnvironmentBroken if it fails, or lists anything but a Task, or an id twice.
     """
     name = environment.name
     try:
@@ -118,7 +118,7 @@ def _list_tasks(environment: "type[Environment]", selection: Selection, options:
 
 
 def _explain_none(tasks: Sequence[Task], selection: Selection, split: str) -> str:
-    """Return the end of a sentence about how the listed tasks differ from the selection."""
+    """Return the end of a message: how the listed tasks differ from the selection; "" if that is not known."""
     if split and tasks and all(task.split != split for task in tasks):
         return f": none is of the split {split}, but of {', '.join(sorted({task.split for task in tasks}))}"
     if selection.seeds and tasks:

@@ -8,7 +8,7 @@ from math import log
 def token_set_ratio(one: str, other: str) -> int:
     """Return the similarity of the two sets of words, from 0 to 100: the best of three pairs of texts.
 
-    The pairs are the shared words against all words of either, and the words of only one against those of the other.
+    The shared words are compared with all words of the one, and with all words of the other; then all words of the two.
     """
     first, second = set(_words(one)), set(_words(other))
     if not first or not second:
@@ -52,7 +52,7 @@ _NOT_ASCII = dict.fromkeys(range(128, 256))
 
 
 SATURATION, LENGTH = 1.5, 0.75
-"""``k1`` and ``b``: how soon repetitions of a word saturate, and how much long texts are penalized."""
+"""``k1`` and ``b``: how soon repeating a word stops counting, and how much long texts are penalized."""
 
 
 class BM25:

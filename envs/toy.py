@@ -62,7 +62,7 @@ class Toy(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the needs of the hand and the boxes. Only opening a box shows what is in it."""
+        """Return the preconditions; what is in a box is unknown."""
         boxes = _boxes_of(random.Random(f"layout/{task.id}"))
 
         def open_box(box: Given) -> Deed:
@@ -149,7 +149,7 @@ class Toy(Environment):
         return {"holding": self._holding}
 
     def verdict(self) -> Verdict:
-        """Return solved if every wanted thing is on the table. The score is the share of them that is."""
+        """Return solved if every wanted thing is on the table. The score is the share of them that are there."""
         wanted = self.task.params["things"] if self.task else []
         if not isinstance(wanted, list) or not wanted:
             return Verdict(False, 0.0)

@@ -52,7 +52,7 @@ class NoOptions(EnvironmentOptions):
 class Selection(BaseModel):
     """A selection of an environment's tasks, as on the command line.
 
-    ``limit`` is the number of tasks over all types (None: all), in turn from each type. ``seeds`` is for environments
+    ``limit`` is the maximum number of tasks (None: all), taken from each type in turn. ``seeds`` is for environments
     that make tasks from a type and a seed. ``ids``, if set, overrides all else.
     """
 
@@ -67,7 +67,7 @@ class Selection(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One call on the environment, arguments by position."""
+    """One call of an action, with all arguments by position."""
 
     name: str
     """The name of the action, without ``agent.``."""
@@ -80,10 +80,10 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The result of an action. The plan receives ``text`` only.
+    """The result of an action. Unless ``structured`` or ``failed``, the plan receives ``text``.
 
     ``accepted`` means that the action took effect, ``terminated`` that the environment's episode ended with it,
-    ``truncated`` that the environment cut the episode short (by its limit of time or steps), ``lasting`` that the
+    ``truncated`` that the environment cut the episode short (at its limit of time or steps), ``lasting`` that the
     action changed something that ``restore`` does not bring back (what a web server has stored). ``structured`` means
     that the text is JSON, and that the plan receives its value; ``failed`` that the plan gets a RuntimeError with the
     text.
@@ -99,7 +99,7 @@ class Observation:
 
     @classmethod
     def refused(cls, reason: object) -> Self:
-        """Return the observation of an action that changes nothing, for this reason."""
+        """Return the observation of an action that changed nothing, with the reason."""
         return cls(f"Nothing happens: {reason}.", accepted=False)
 
 
@@ -108,7 +108,7 @@ class Verdict:
     """The environment's judgement. Plans never see it."""
 
     solved: bool
-    """Counted in every table of results."""
+    """Whether the task is solved: what every table of results counts."""
     score: float
     """Partial credit from 0 to 1, reported with ``solved``."""
 
@@ -148,7 +148,7 @@ class Offered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """Something that an environment needs on the machine: what was found, or how to get it."""
+    """Something that an environment needs on the machine: what was found (None: nothing), and how to get it."""
 
     name: str
     found: str | None
@@ -157,7 +157,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state to return to: the actions that led to it, and the environment's copy, if it has a cheap one."""
+    """A state to return to: the actions that led to it, and the environment's copy, if it can make a cheap one."""
 
     task: Task
     history: tuple[tuple[Action, Observation], ...]

@@ -1,7 +1,7 @@
 """Read YAML as plain values, with the line of each place. Anchors, aliases and tags are refused.
 
-An alias repeats a value, so a short file could expand to any size; a tag can name any Python object. Graphs and lists
-of tasks need neither.
+An alias repeats a value, so a short file could expand to any size; a tag can name any Python object. Graphs and
+task files need neither.
 """
 
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ Where = tuple[str | int, ...]
 MAX_DEPTH = 30
 """Maximum levels of nesting."""
 MAX_CHARACTERS = 1_000_000
-"""Maximum characters of a file."""
+"""Maximum characters in a file."""
 
 
 class FileFault(NamedTuple):
-    """One fault in a file. Lines count from 1; ``where`` is a dotted place, empty for the whole file."""
+    """One fault in a file. Lines count from 1; ``where`` is a dotted path, empty for the whole file."""
 
     line: int
     where: str
@@ -34,7 +34,7 @@ class FileFault(NamedTuple):
 
 
 class YamlFile(NamedTuple):
-    """The value of a file. ``marked`` has ruamel's line numbers."""
+    """The value of a file; ``marked`` is the same value with ruamel's line numbers."""
 
     value: Any
     marked: Any
@@ -102,7 +102,7 @@ _ONE_DOCUMENT = "a second document begins here; write one to a file"
 
 
 def _plain(value: Any) -> Any:
-    """Return ruamel's value as JSON. Dates, and numbers that JSON does not have, become texts."""
+    """Return ruamel's value as JSON. Dates, and numbers that JSON does not have, become strings."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -117,5 +117,5 @@ def _plain(value: Any) -> Any:
 
 
 def dotted(where: Where) -> str:
-    """Return a place as messages write it: nodes.plan.after[2]."""
+    """Return a place as messages write it, counting from 1: nodes.plan.after[2]."""
     return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")
