@@ -1,7 +1,7 @@
 """Tools as environments: ``--env module:...``, ``--env gym:...`` and ``--env mcp:...``.
 
 - ``environment``: the base of all kinds: actions, ``agent.answer``, the search for tools, verdicts.
-- ``tasks``: the file of goals; ``judging``: their judges.
+- ``tasks``: task files; ``judging``: the judges of their tasks.
 - ``schemas``: signatures from JSON Schemas and Python functions.
 - ``module``: functions or a class. ``gymnasium_env``: Gymnasium. ``mcp_env``: MCP servers, over ``mcp_client``.
 """

@@ -23,7 +23,7 @@ from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Off
 from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 
 MANY = 50
-"""Number of tools above which prompts list a selection and plans may search."""
+"""Maximum number of tools that prompts list in full. With more, they list some, and plans may search."""
 MAX_TEXT = 1_000_000
 """Maximum characters in a tool's result."""
 ENDING = "Call agent.answer(value) when the task is done."
@@ -44,7 +44,7 @@ UNMARKED = (
 class ToolOptions(EnvironmentOptions):
     """Options of every environment made of tools."""
 
-    tasks: str = Field(default="", description="A YAML or JSON file of tasks: goals and how they are judged.")
+    tasks: str = Field(default="", description="A YAML or JSON task file: goals, and how they are judged.")
     listed_tokens: int = Field(
         default=4_000, ge=200, description="About how many tokens a prompt's tools take, if there are more than 50."
     )
@@ -72,7 +72,7 @@ class Tool:
     returns: Any
     doc: str
     source: Any
-    """The environment's data for calling it."""
+    """What the environment needs for calling it."""
     effect: Effect = ""
 
     @property
@@ -128,7 +128,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def file_goals(cls, options: BaseModel | None) -> Mapping[str, TaskGoal]:
-        """Return the goals in the file of tasks, by id. Raises BadSelection."""
+        """Return the goals in the task file, by id. Raises BadSelection."""
         path = ToolOptions.read(options).tasks
         if not path:
             raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
@@ -136,7 +136,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def assertion_faults(cls, assertions: Iterable[str]) -> Iterator[tuple[int, str]]:
-        """Yield the index of each assertion of a judge that cannot be run, and the reason."""
+        """Yield the index of each of a judge's assertions that cannot be run, and the reason."""
         functions, names = cls.read_only_tools(cls.call), {"answer", "task"}
         for number, code in enumerate(assertions):
             acting = (name for name in cls.tools if f"agent.{name}" not in functions and _calls(code, name))
@@ -158,7 +158,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
-        """Return whether there are tasks. They come from a file."""
+        """Return whether there are tasks, which come from a file."""
         return bool(ToolOptions.read(options).tasks)
 
     @classmethod
@@ -178,7 +178,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digest of the file of tasks."""
+        """Return the digest of the task file."""
         path = ToolOptions.read(options).tasks
         return {"tasks": file_digest(Path(path))} if path else {}
 
@@ -186,7 +186,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def with_tools(cls, name: str, about: str, tools: Iterable[Tool], **members: object) -> type["ToolEnvironment"]:
-        """Return a class of this kind for these tools. Plans can search them if there are many."""
+        """Return a subclass with these tools, which plans can search if there are more than MANY."""
         by_name = {tool.name: tool for tool in tools}
         environment: type[ToolEnvironment] = type(
             "Tools",
@@ -199,7 +199,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offered:
-        """Return what prompts list: with many tools, those that match the goal best, within the budget of tokens."""
+        """Return what prompts list: with many tools, those that match the goal best, up to ``listed_tokens``."""
         offer = cls.offered(options)
         if len(cls.tools) <= MANY:
             return offer
@@ -286,7 +286,7 @@ class ToolEnvironment(Environment):
         return Situation(task=task, answered=bool(self._answers), answer=answer, folder=folder)
 
     def take_back_answer(self) -> bool:
-        """Continue the episode if an answer ended it. The tools are unchanged. Return whether it was ended so."""
+        """Continue the episode if an answer ended it. The tools are unchanged. Return whether one did."""
         answered = self.ended and bool(self.history) and self.history[-1][0].name == self.answering
         if answered:
             self._last = replace(self._last, terminated=False)
@@ -303,7 +303,7 @@ class ToolEnvironment(Environment):
         self._answers, self._last_verdict = list(answers), None
 
     def save_state(self) -> object:
-        """Return a copy of the tools' state; None if only repeating the actions restores it."""
+        """Return a copy of the tools' state; None if it can be restored only by repeating the actions."""
         return None
 
     def load_state(self, state: Any) -> None:
@@ -317,7 +317,7 @@ def _read_only(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., Json
         try:
             return call(tool, keyed_arguments(tool.arguments, deepcopy(list(bound.arguments.values()))))
         except (EnvironmentBroken, ToolSilent) as error:
-            raise SandboxError(str(error)) from error  # no assertion can catch it, and it is not a verdict
+            raise SandboxError(str(error)) from error  # which no assertion can catch, and which is not a verdict
 
     look.__signature__ = tool.signature  # type: ignore[attr-defined]
     return look

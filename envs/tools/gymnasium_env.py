@@ -1,9 +1,9 @@
 """``--env gym:ID``: Gymnasium environments. ``agent.step(action)`` takes a step; rewards are reported as measures.
 
 Spaces: discrete (a number), box (a list of numbers), multi-discrete and multi-binary (a list of whole numbers), text.
-``-o make={"map_name": "4x4"}`` passes arguments to ``gymnasium.make``. Without a file of tasks there is a task for each
-seed, solved if the episode ends with a total reward of at least the environment's ``reward_threshold``, or without one
-with a positive reward.
+``-o make={"map_name": "4x4"}`` passes arguments to ``gymnasium.make``. Without a task file, each seed is a task. It is
+solved if the episode ends with a total reward of at least the option ``threshold``, by default the environment's
+``reward_threshold``; without either, the total reward must be positive.
 """
 
 import math
@@ -37,7 +37,7 @@ class GymOptions(ToolOptions):
 
 
 class GymEnvironment(ToolEnvironment):
-    """A Gymnasium environment; without a file of tasks, a task's seed is the seed of its reset."""
+    """A Gymnasium environment, reset with the task's seed. Without a task file, each seed is a task."""
 
     Options: ClassVar[type[BaseModel]] = GymOptions
     options: GymOptions
@@ -57,7 +57,7 @@ class GymEnvironment(ToolEnvironment):
 
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
-        """Return True: each seed is a task."""
+        """Return True: without a task file, each seed is a task."""
         return True
 
     @classmethod
@@ -75,7 +75,7 @@ class GymEnvironment(ToolEnvironment):
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether a seed makes a task, which it does without a file of tasks."""
+        """Return whether seeds make tasks: only without a task file."""
         return not ToolOptions.read(options).tasks
 
     def start(self, task: Task) -> str:
@@ -126,7 +126,7 @@ class GymEnvironment(ToolEnvironment):
         return {"reward": sum(self._rewards), "steps": float(len(self._rewards))}
 
     def verdict(self) -> Verdict:
-        """Return the judge's verdict; without a file of tasks, one based on reward."""
+        """Return the judge's verdict; without a task file, one based on the total reward."""
         if self.options.tasks:
             return super().verdict()
         total = sum(self._rewards)
@@ -159,7 +159,7 @@ def without_colours(text: str) -> str:
 
 
 def readable(observation: Any) -> JsonValue:
-    """Return an observation as plain data, with numbers to six digits."""
+    """Return an observation as plain data, with floats rounded to six significant digits."""
     plain = observation.tolist() if hasattr(observation, "tolist") else observation
     if isinstance(plain, float):
         return float(f"{plain:.6g}") if math.isfinite(plain) else str(plain)
@@ -171,7 +171,7 @@ def readable(observation: Any) -> JsonValue:
 
 
 def read_action(space: Any, value: Any) -> Any:
-    """Return a value as an action of a space. Raises ValueError with a description of the space."""
+    """Return a plan's value as an action of a space. Raises ValueError, which describes the space."""
     native = value
     if isinstance(space, spaces.Discrete):
         native = value if type(value) is int else None

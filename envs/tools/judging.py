@@ -1,4 +1,4 @@
-"""Judge a task of tools: by assertions over the state, an exact answer, or a Python function."""
+"""Judge a task of tools: by assertions about the state, an exact answer, or a Python function."""
 
 import atexit
 from collections.abc import Callable, Mapping
@@ -20,13 +20,13 @@ class Situation(BaseModel):
     answered: bool
     answer: JsonValue
     folder: Path
-    """The folder of the file of tasks. Paths of judges are relative to it."""
+    """The folder of the task file. The paths of judges' Python files are relative to it."""
 
 
 def judge_task(
     judge: Judge, case: Situation, state: object, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox | None
 ) -> Verdict:
-    """Return the verdict of a judge. Raises EnvironmentBroken if it fails.
+    """Return the verdict of a judge. Raises EnvironmentBroken if the judge fails.
 
     ``tools`` are the read-only ones. Assertions run in ``sandbox``, or in one that this process shares.
     """
@@ -39,7 +39,7 @@ def judge_task(
 
 
 def same(value: JsonValue, expected: JsonValue) -> bool:
-    """Return whether two JSON values are equal. 1 equals 1.0, and True equals neither."""
+    """Return whether two JSON values are equal. 1 equals 1.0, but not True; white space around strings is ignored."""
     if isinstance(value, bool) or isinstance(expected, bool):
         return value is expected
     if isinstance(value, list) and isinstance(expected, list):
@@ -97,7 +97,7 @@ def _is_expression(code: str) -> bool:
 
 @cache
 def _shared_sandbox() -> Sandbox:
-    """Return the sandbox for assertions outside an episode."""
+    """Return the sandbox for assertions that are judged outside an episode."""
     sandbox = Sandbox()
     atexit.register(sandbox.close)
     return sandbox

@@ -1,8 +1,8 @@
-"""Connections to MCP servers, by the official SDK, each in a separate thread.
+"""Connections to MCP servers with the official SDK, each in a separate thread.
 
-Secrets come from variables: ``$NAME`` in a command, a URL or a file of servers is replaced when the server is started.
-Each such value, and each value of ``env`` and ``headers``, is removed from everything that the server sends. A command
-or URL that seems to contain a secret is refused, since both are recorded with the run.
+Secrets come from environment variables: ``$NAME`` in a command, a URL or a server file is replaced when the server is
+started. Each such value, and each value of ``env`` and ``headers``, is removed from everything that the server sends. A
+command or URL that seems to contain a secret is refused, since both are recorded with the run.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}
 
 @dataclass(frozen=True)
 class McpServer:
-    """A server as the user names it, with variables unfilled."""
+    """A server as the user describes it: ``$NAME`` stands for an environment variable."""
 
     name: str
     command: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class McpServer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def fill_variables(self) -> tuple["McpServer", tuple[str, ...]]:
-        """Return the server with its variables filled, and its secrets. Raises EnvironmentBroken."""
+        """Return the server with the variables' values, and its secrets. Raises EnvironmentBroken."""
         secrets: set[str] = set()
 
         def fill(text: str) -> str:
@@ -89,12 +89,12 @@ def _refuse_secrets(words: Sequence[str]) -> None:
 
 
 def servers(target: str) -> list[McpServer]:
-    """Return the servers that ``mcp:`` names: a URL, a file of servers, or a command. Raises UnknownEnvironment."""
+    """Return the servers that ``mcp:`` names: a URL, a server file, or a command. Raises UnknownEnvironment."""
     if re.match(r"https?://", target):
         _refuse_secrets([target])
         return [McpServer(re.sub(r"^https?://|[:/?].*", "", target) or "server", url=target)]
     if target.endswith(".json") and " " not in target:
-        return list(_of_file(Path(target)))
+        return list(_servers_from_file(Path(target)))
     try:
         words = shlex.split(target)
     except ValueError as error:
@@ -106,8 +106,8 @@ def servers(target: str) -> list[McpServer]:
     return [McpServer(Path((named or ["server"])[-1]).stem, tuple(words))]
 
 
-def _of_file(path: Path) -> Iterator[McpServer]:
-    """Yield the servers of a file as MCP clients share: ``{"mcpServers": {NAME: {"command": ..., "args": [...]}}}``."""
+def _servers_from_file(path: Path) -> Iterator[McpServer]:
+    """Yield the servers in a file in the format that MCP clients share: ``FILE_SHAPE``."""
     place = str(path)
     try:
         for name, entry in json.loads(path.read_text())["mcpServers"].items():
@@ -121,11 +121,11 @@ def _of_file(path: Path) -> Iterator[McpServer]:
 class McpConnection:
     """One connection to a server. Belongs to one thread at a time; ``close`` ends it."""
 
-    def __init__(self, server: McpServer, timeout: float, ready: float = WAIT) -> None:
+    def __init__(self, server: McpServer, timeout: float, start_timeout: float = WAIT) -> None:
         self._server, self._secrets = server.fill_variables()
         self._timeout = timeout
         self.changed = False
-        """True once the server says that its tools have changed."""
+        """True if the server has said since the last ``tools()`` that its tools changed."""
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by close()
         self._loop = asyncio.new_event_loop()
         self._done = asyncio.Event()
@@ -135,9 +135,9 @@ class McpConnection:
         self._thread = threading.Thread(target=self._run, args=(connected,), daemon=True)
         self._thread.start()
         try:
-            connected.result(ready)
+            connected.result(start_timeout)
         except TooSlow as error:
-            broken = self._broken(f"did not get ready within {ready:g} s")
+            broken = self._broken(f"did not get ready within {start_timeout:g} s")
             self.close()
             raise broken from error
         except Exception as error:
@@ -152,7 +152,7 @@ class McpConnection:
         return [types.Tool.model_validate(self.without_secrets(tool.model_dump(by_alias=True))) for tool in tools]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-        """Return the result of a tool. Raises ToolFailed, and EnvironmentBroken if the server is gone."""
+        """Call a tool and return its result. Raises ToolFailed, and EnvironmentBroken if the server is gone."""
         assert self._client is not None
         return self._wait(
             self._client.call_tool(name, dict(arguments), read_timeout_seconds=self._timeout), f"calling {name}"
@@ -177,7 +177,7 @@ class McpConnection:
             return [self.without_secrets(item) for item in value]
         return value
 
-    # In the thread.
+    # In the connection's thread: ``_run`` to ``_list_tools``.
 
     def _run(self, connected: "Future[None]") -> None:
         asyncio.set_event_loop(self._loop)
@@ -198,7 +198,7 @@ class McpConnection:
                 transport = streamable_http_client(self._server.url, http_client=http)
             else:
                 command, *args = self._server.command
-                # Of this process's environment the SDK passes on only PATH, HOME and similar variables.
+                # From this process's environment, the SDK passes on only PATH, HOME and similar variables.
                 parameters = StdioServerParameters(command=command, args=args, env=dict(self._server.env) or None)
                 transport = stdio_client(parameters, errlog=self._errors)
             client = Client(transport, message_handler=self._on_message)
@@ -233,14 +233,14 @@ class McpConnection:
             raise self._timeout_error(doing) from error
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
-                raise self._broken(f"died, {doing}") from error
+                raise self._broken(f"died while {doing}") from error
             if "timed out" in str(error):
                 raise self._timeout_error(doing) from error
-            raise self._failure(f"refused, {doing}: {error}") from error
+            raise self._failure(f"reported an error while {doing}: {error}") from error
         except RuntimeError as error:
             raise self._failure(f"gave a result that its own output schema does not allow, {doing}: {error}") from error
         except Exception as error:
-            raise self._broken(f"failed, {doing}: {_innermost(error)}") from error
+            raise self._broken(f"failed while {doing}: {_innermost(error)}") from error
 
     def _connection_fault(self, error: Exception) -> str:
         if not self._server.url:
@@ -249,7 +249,7 @@ class McpConnection:
         return f"cannot be reached: {_innermost(error)}{key}"
 
     def _timeout_error(self, doing: str) -> ToolSilent:
-        return ToolSilent(f"the MCP server {self._server.name} did not answer within {self._timeout:g} s, {doing}")
+        return ToolSilent(f"the MCP server {self._server.name} did not answer within {self._timeout:g} s while {doing}")
 
     def _failure(self, what: str) -> ToolFailed:
         return ToolFailed(self.without_secrets(f"the MCP server {self._server.name} {what}")[:MAX_TEXT])
@@ -264,14 +264,14 @@ class McpConnection:
 
 
 def _innermost(error: BaseException) -> str:
-    """Return the first error of a group as one line."""
+    """Return an error as one line; of a group, the first error in it."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}"
 
 
 def content(result: types.CallToolResult, name: str) -> str:
-    """Return the text of a result. Raises ToolFailed for anything binary."""
+    """Return the text of a result. Raises ToolFailed for binary data."""
     return "\n".join(_texts(result.content, name))
 
 

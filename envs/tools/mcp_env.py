@@ -65,9 +65,9 @@ class McpEnvironment(ToolEnvironment):
     Options: ClassVar[type[BaseModel]] = McpOptions
     options: McpOptions
     restores = "Servers are started anew and the actions repeated; what a server changed elsewhere stays."
-    named: ClassVar[Sequence[McpServer]] = ()
-    listing: ClassVar[Mapping[str, str]] = {}
-    """The digest of each server's tools."""
+    mcp_servers: ClassVar[Sequence[McpServer]] = ()
+    tools_digests: ClassVar[Mapping[str, str]] = {}
+    """The digest of each server's tools, by the server's name."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
@@ -78,7 +78,7 @@ class McpEnvironment(ToolEnvironment):
         if not self._connections or self.options.restart:
             self.close()
             timeout = self.options.timeout
-            for server in self.named:
+            for server in self.mcp_servers:
                 self._connections[server.name] = McpConnection(server, timeout, max(timeout, WAIT))
         for name in self._connections:
             self._check_tools_unchanged(name)
@@ -112,7 +112,8 @@ class McpEnvironment(ToolEnvironment):
 
     def versions(self) -> Mapping[str, str]:
         """Return the SDK's version and the digest of each server's tools."""
-        return {"mcp": package_version("mcp"), **{f"tools of {name}": digest for name, digest in self.listing.items()}}
+        digests = {f"tools of {name}": digest for name, digest in self.tools_digests.items()}
+        return {"mcp": package_version("mcp"), **digests}
 
     def _check_tools_unchanged(self, name: str) -> None:
         """Raise EnvironmentBroken if a server's tools have changed since the environment was loaded."""
@@ -120,7 +121,7 @@ class McpEnvironment(ToolEnvironment):
             tools = self._connections[name].tools()
         except ToolFailed as error:
             raise EnvironmentBroken(str(error)) from error
-        if _digest(tools) == self.listing[name]:
+        if _digest(tools) == self.tools_digests[name]:
             return
         before = {tool.source.name for tool in self.tools.values() if tool.source.server == name}
         after = {tool.name for tool in tools}
@@ -130,11 +131,11 @@ class McpEnvironment(ToolEnvironment):
 
 
 def environment(target: str) -> type[ToolEnvironment]:
-    """Return the environment class of servers, which are asked for their tools. Raises UnknownEnvironment."""
-    named = servers(target)
+    """Return the environment class of the servers, after asking each for its tools. Raises UnknownEnvironment."""
+    mcp_servers = servers(target)
     tools: list[Tool] = []
-    listing: dict[str, str] = {}
-    for server in named:
+    digests: dict[str, str] = {}
+    for server in mcp_servers:
         try:
             connection = McpConnection(server, WAIT)
             try:
@@ -143,16 +144,17 @@ def environment(target: str) -> type[ToolEnvironment]:
                 connection.close()
         except (EnvironmentBroken, ToolFailed) as error:
             raise UnknownEnvironment(str(error)) from error
-        listing[server.name] = _digest(server_tools)
-        within = f"{schemas.python_name(server.name)}." if named[1:] else ""
+        digests[server.name] = _digest(server_tools)
+        within = f"{schemas.python_name(server.name)}." if mcp_servers[1:] else ""
         tools += tools_of(server.name, server_tools, [tool.name for tool in tools], within)
-    title = schemas.python_name(Path(target).stem if named[1:] else named[0].name).lower()
-    about = f"The tools of {' and '.join(server.name for server in named)}.\n\n{ENDING}"
-    return McpEnvironment.with_tools(f"mcp_{title}", about, tools, named=named, listing=listing)
+    title = schemas.python_name(Path(target).stem if mcp_servers[1:] else mcp_servers[0].name).lower()
+    about = f"The tools of {' and '.join(server.name for server in mcp_servers)}.\n\n{ENDING}"
+    members = {"mcp_servers": mcp_servers, "tools_digests": digests}
+    return McpEnvironment.with_tools(f"mcp_{title}", about, tools, **members)
 
 
 def tools_of(server: str, tools: Iterable[types.Tool], taken: Sequence[str], within: str) -> Iterator[Tool]:
-    """Yield a server's tools. Raises UnknownEnvironment for an invalid schema."""
+    """Yield a server's tools, named with the prefix ``within``. Raises UnknownEnvironment for an invalid schema."""
     names = [*taken, *(() if within else RESERVED)]
     for tool in tools:
         name = within + schemas.python_name(tool.name, [name.removeprefix(within) for name in names])

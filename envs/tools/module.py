@@ -28,7 +28,7 @@ from planbook.envs.tools.tasks import call_with
 from planbook.envs.types import Task
 from planbook.sandbox import did_you_mean
 
-Module = Callable[[], ModuleType]
+Loader = Callable[[], ModuleType]
 
 
 class ModuleEnvironment(ToolEnvironment):
@@ -47,7 +47,7 @@ class ModuleEnvironment(ToolEnvironment):
         return ""
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Call the function, and return its result as plain data."""
+        """Call the function, and return its result as plain data. Raises ToolFailed if it raises."""
         function = self._state
         for part in tool.source:
             function = getattr(function, part)
@@ -66,7 +66,7 @@ class ModuleEnvironment(ToolEnvironment):
         return self._state
 
     def verdict(self) -> Any:
-        """Return the judge's verdict, which leaves the state as it was."""
+        """Return the judge's verdict. If the state can be copied, what the judge changes in it is undone."""
         copy = self.save_state()
         try:
             return super().verdict()
@@ -86,13 +86,13 @@ class ModuleEnvironment(ToolEnvironment):
 
     @classmethod
     def checksums(cls, tasks: Any, options: Any = None) -> dict[str, str]:
-        """Return the digests of the file of tasks and the module's file."""
+        """Return the digests of the task file and the module's file."""
         module = {"module": file_digest(cls.file)} if cls.file else {}
         return {**super().checksums(tasks, options), **module}
 
 
 def environment(target: str) -> type[ToolEnvironment]:
-    """Return the environment class of a module. ``target`` follows ``module:``. Raises UnknownEnvironment."""
+    """Return the environment class for ``module:TARGET``. Raises UnknownEnvironment."""
     place, _, attribute = target.partition(":")
     module, load = _module(place)
     file = Path(module.__file__) if module.__file__ else None
@@ -124,7 +124,7 @@ def _build_class(name: str, about: str, tools: list[Tool], target: str, **member
     return ModuleEnvironment.with_tools(name, ended, tools, **members)
 
 
-def _module(place: str) -> tuple[ModuleType, Module]:
+def _module(place: str) -> tuple[ModuleType, Loader]:
     """Return a module, and a function that loads it again. Raises UnknownEnvironment."""
     try:
         if place.endswith(".py"):

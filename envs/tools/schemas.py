@@ -1,4 +1,4 @@
-"""Signatures of tools: from JSON Schemas, and from Python functions whose parameters are richer than JSON.
+"""Signatures of tools: from JSON Schemas, and from Python functions, whose parameters may have types beyond JSON.
 
 An annotation may be wider than its schema, since the call itself is validated again. It is never narrower.
 """
@@ -55,7 +55,7 @@ def _is_omitted(argument: Argument, value: object) -> bool:
 
 
 def python_name(name: str, taken: Iterable[str] = ()) -> str:
-    """Return an identifier for a name that plans can use and that is not ``taken``."""
+    """Return a name as an identifier that plans can use, different from those ``taken``."""
     plain = re.sub(r"\W", "_", name).strip("_") or "unnamed"
     plain = f"n{plain}" if plain[0].isdigit() else plain
     plain = f"{plain}_" if keyword.iskeyword(plain) else plain
@@ -75,7 +75,7 @@ def _required_first(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
 def arguments_of_schema(schema: Schema, is_valid: Callable[[Schema, object], bool]) -> tuple[Argument, ...]:
     """Return the parameters for an object schema, required ones first.
 
-    An optional property without a usable default gets None, which is not sent.
+    An optional property without a usable default gets the default None, which is not sent.
     """
     arguments: list[Argument] = []
     for key, inner in properties(schema).items():
@@ -117,7 +117,7 @@ def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
 
 
 def resolve(reference: object, root: Schema) -> Any:
-    """Return the target of a reference in a schema; True, which accepts any value, if it is outside."""
+    """Return the target of a reference in a schema; True, which accepts any value, if there is none."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return True
     place: Any = root
@@ -167,7 +167,7 @@ def shape(schema: Any, root: Schema, depth: int = 0) -> str:
 
 
 def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
-    """Return a line for each parameter with a description, or a structure that its annotation does not show."""
+    """Return a line for each parameter that has a description, or a structure that its annotation does not show."""
     lines = []
     for argument in arguments:
         inner = properties(schema)[argument.key]
@@ -221,6 +221,6 @@ def _is_json(value: object) -> bool:
 
 
 def plain_data(value: object) -> JsonValue:
-    """Return a result as plain data. Values that JSON does not have become their text."""
+    """Return a result as plain data. Values that JSON does not have become strings."""
     plain: JsonValue = to_jsonable_python(value, fallback=str, inf_nan_mode="strings")
     return plain

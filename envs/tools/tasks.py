@@ -1,4 +1,4 @@
-"""The tasks of tools: a YAML or JSON file of goals, each with a judge.
+"""The task files of tools, in YAML or JSON: goals, and how they are judged.
 
 tasks:
   - id: move-report
@@ -38,7 +38,7 @@ class Judge(_FileModel):
     answer: JsonValue = None
     """The answer that ``agent.answer`` must get."""
     asserted: str | tuple[str, ...] = Field(default=(), alias="assert")
-    """Plan code with the read-only tools, ``answer`` and ``task``. The score of several is the share that hold."""
+    """Plan code that may use the read-only tools, ``answer`` and ``task``; the score is the share that hold."""
     python: str = ""
     """``FILE.py:function`` or ``package.module:function``, which may take ``state``, ``answer`` and ``task``."""
 
@@ -75,7 +75,7 @@ class TaskFile(_FileModel):
 def read_goals(path: Path, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
     """Return the goals in a file, by id. Raises BadSelection.
 
-    Its message has the lines of all faults of form or, if there are none, of ids and judges.
+    Its message lists all faults of form with their lines or, if there are none, those of ids and judges.
     """
     try:
         return _read(path, path.stat().st_mtime_ns, faults_of)
@@ -133,8 +133,8 @@ def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, fault
         yield file.fault((*place, "assert", *([] if isinstance(judge.asserted, str) else [index])), fault)
 
 
-JUDGED_BY = frozenset({"state", "answer", "task"})
-"""The parameters that the function of a judge may have."""
+JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
+"""The parameters that a judge's function may have."""
 
 
 def judge_function(name: str, folder: Path) -> PythonJudge:
@@ -150,12 +150,13 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
     if not callable(function):
         raise BadSelection(f"{place} has no function {attribute}")
     try:
-        unknown = _required_parameters(function) - JUDGED_BY
+        unknown = _required_parameters(function) - JUDGE_PARAMETERS
     except ValueError as error:
         raise BadSelection(f"{name} cannot judge: {error}") from error
     if unknown:
         raise BadSelection(
-            f"{name} has the parameter {min(unknown)}; the function of a judge may have {', '.join(sorted(JUDGED_BY))}"
+            f"{name} has the parameter {min(unknown)}; "
+            f"the function of a judge may have {', '.join(sorted(JUDGE_PARAMETERS))}"
         )
     return function  # type: ignore[no-any-return]
 
@@ -168,7 +169,7 @@ def _required_parameters(function: Callable[..., Any]) -> set[str]:
 
 
 def call_with(function: Callable[..., Any], **values: object) -> Any:
-    """Return the result of a function called with those of the values that it has parameters for."""
+    """Call a function with the values for which it has parameters, and return its result."""
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return function(**values)

@@ -104,7 +104,7 @@ def unruly(unruly_name: str, tmp_path: Path) -> Iterator[Environment]:
 
 def test_a_server_that_hangs_or_changes_its_tools_is_found_out(unruly_name: str, tmp_path: Path) -> None:
     unruly = played(unruly_name, tmp_path, "agent.bad.wait()", timeout=5)
-    assert "bad did not answer within 5 s, calling hang" in str(act(unruly, "bad.hang"))
+    assert "bad did not answer within 5 s while calling hang" in str(act(unruly, "bad.hang"))
     assert act(unruly, "bad.fail") == "failed: ok"
     with pytest.raises(EnvironmentBroken, match=r"a: its assertions cannot run: .* bad did not answer within 5 s"):
         unruly.verdict()
@@ -129,7 +129,7 @@ def test_several_servers_stand_under_their_names_and_errors_say_what_happened(un
     assert act(unruly, "bad.odd_name", "x") == "{'from': 'x'}"
     assert act(unruly, "bad.odd_name", "x", 3) == "{'from': 'x', 'a b': 3}"
     assert "wrong arguments at ['a b']" in str(act(unruly, "bad.odd_name", "x", 2))
-    with pytest.raises(EnvironmentBroken, match=r"bad died, calling die(; its last words: out of luck)?"):
+    with pytest.raises(EnvironmentBroken, match=r"bad died while calling die(; its last words: out of luck)?"):
         act(unruly, "bad.die")
 
 
@@ -155,7 +155,7 @@ def test_a_server_that_cannot_be_reached_says_why(name: str, told: str) -> None:
 def test_a_silent_server_is_left_at_once_when_it_is_given_up() -> None:
     begun = time.monotonic()
     with pytest.raises(EnvironmentBroken, match="the MCP server sleep did not get ready within 1 s"):
-        McpConnection(McpServer("sleep", ("sleep", "1000")), 30, ready=1)
+        McpConnection(McpServer("sleep", ("sleep", "1000")), 30, start_timeout=1)
     assert time.monotonic() - begun < 25
 
 

@@ -121,7 +121,7 @@ def test_the_first_answer_counts(tmp_path: Path) -> None:
 def test_a_server_behind_it_that_dies_is_reported_and_started_again() -> None:
     async def use(client: Any) -> None:
         message = await called(client, "run_plan", code="agent.die()")
-        assert "the MCP server unruly died, calling die; its last words: out of luck" in message
+        assert "the MCP server unruly died while calling die; its last words: out of luck" in message
         assert "Begin a task with begin_task" in await called(client, "run_plan", code="agent.fail()")
         assert await called(client, "begin_task")
         failed = await called(client, "run_plan", code="agent.fail()")
