@@ -35,9 +35,9 @@ VARIABLES = {
     "chromium": ("PLANBOOK_CHROMIUM", "MINIWOB_CHROME_BINARY"),
     "chromedriver": ("PLANBOOK_CHROMEDRIVER", "MINIWOB_CHROMEDRIVER"),
 }
-"""The required programs, and the environment variables that give their paths, in order of precedence."""
+"""Maps each required program to the environment variables that may give its path, in order of precedence."""
 NAMES = {"chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")}
-"""The names of a program on PATH, if it has several."""
+"""The names that a program may have on PATH, if there are several."""
 
 FLAGS = tuple(
     "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -50,14 +50,14 @@ ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
 
 
 def find(name: str) -> str | None:
-    """Return the path of a required program; its variables take precedence over PATH."""
+    """Return the path of a required program, else None. Its variables take precedence over PATH."""
     if path := next(filter(None, map(os.environ.get, VARIABLES[name])), None):
         return path if os.access(path, os.X_OK) else None
     return next(filter(None, map(shutil.which, NAMES.get(name, (name,)))), None)
 
 
 def requirements() -> Sequence[Requirement]:
-    """Return Chromium and its driver as requirements."""
+    """Return Chromium, its driver and the Python packages as requirements."""
     packages = [PackageData(module, "browser").requirement(name) for name, module in PACKAGES.items()]
     return [*packages, *(Requirement(name, find(name), REMEDY) for name in VARIABLES)]
 
@@ -155,7 +155,7 @@ class Browser:
         return f"ws://{self.address}{port_file[1]}"
 
     def _end(self) -> None:
-        """Let the watchdog kill all processes, which is faster and more reliable than asking the driver."""
+        """Let the watchdog kill all processes: that is faster and more reliable than asking the driver."""
         if self._watchdog.stdin:
             self._watchdog.stdin.close()
         self._watchdog.wait(timeout=30)

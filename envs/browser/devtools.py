@@ -19,7 +19,7 @@ Command = tuple[str, Mapping[str, Any]]
 """A method of the protocol and its parameters."""
 
 Answer = dict[str, Any]
-"""An answer of the protocol or of one of our scripts, as JSON."""
+"""An answer from the browser or from one of our scripts, as JSON."""
 
 Event = Mapping[str, Any]
 """An event: ``method``, ``params``, and ``sessionId`` if the connection serves several tabs."""
@@ -28,13 +28,13 @@ FINAL_EVENTS = ("Inspector.targetCrashed", "Inspector.detached")
 """Events after which no answer comes."""
 
 
-PATIENCE = 120.0
-"""Seconds until a silent browser counts as dead. A browser that dies hangs up at once; this is for stalled machines."""
+TIMEOUT = 120.0
+"""Seconds until a silent browser counts as dead. Meant for stalled machines: a browser that dies hangs up at once."""
 
 
 @cache
 def _websocket() -> Any:
-    """Return the module of websocket-client. Raises MissingRequirement."""
+    """Return the module of the package websocket-client. Raises MissingRequirement."""
     try:
         import websocket
     except ImportError as error:
@@ -65,14 +65,14 @@ class Connection:
     A connection to the whole browser addresses each tab by its ``session``.
     """
 
-    def __init__(self, url: str, patience: float = PATIENCE, on_event: Callable[[Event], None] | None = None) -> None:
-        """``patience`` is in seconds. ``on_event`` receives every event, may call ``post``, and may raise."""
+    def __init__(self, url: str, timeout: float = TIMEOUT, on_event: Callable[[Event], None] | None = None) -> None:
+        """``timeout`` is in seconds. ``on_event`` receives every event, may call ``post``, and may raise."""
         self._numbers = count(1)
         self._lost = ""
-        self._patience, self._on_event = patience, on_event
+        self._timeout, self._on_event = timeout, on_event
         try:
             self._socket = _websocket().create_connection(
-                url, timeout=patience, suppress_origin=True, skip_utf8_validation=True, enable_multithread=False
+                url, timeout=timeout, suppress_origin=True, skip_utf8_validation=True, enable_multithread=False
             )
         except (OSError, _websocket().WebSocketException) as error:
             raise EnvironmentBroken(f"the browser does not answer at {url}: {error}") from error
@@ -84,7 +84,7 @@ class Connection:
     def call_all(self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None) -> list[Answer]:
         """Send all commands, then return all answers: the browser handles them in this order.
 
-        Raises CommandRefused for the first refused command, NoAnswer after this many ``seconds``.
+        Raises CommandRefused for the first refused command, NoAnswer after ``seconds``.
         """
         if self._lost:
             raise EnvironmentBroken(self._lost)
@@ -106,7 +106,7 @@ class Connection:
             self._send(method, parameters, session)
 
     def listen(self, seconds: float) -> bool:
-        """Wait this long for one message; return whether one came. Raises EnvironmentBroken."""
+        """Wait up to ``seconds`` for one message; return whether one came. Raises EnvironmentBroken."""
         with _report_lost_browser():
             try:
                 self._next(time.monotonic() + seconds)
@@ -115,7 +115,7 @@ class Connection:
         return True
 
     def evaluate(self, expression: str, *, milliseconds: int = 60_000) -> JsonValue:
-        """Return the value of a JavaScript expression, awaiting promises. Raises EnvironmentBroken if it raised."""
+        """Return the value of a JavaScript expression, awaiting promises. Raises EnvironmentBroken if it throws."""
         answer = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=milliseconds
         )
@@ -146,8 +146,8 @@ class Connection:
         return answers
 
     def _next(self, deadline: float | None) -> Answer:
-        """Return the next message; an event goes to ``on_event`` first. Raises EnvironmentBroken if the tab is gone."""
-        self._socket.settimeout(self._patience if deadline is None else max(0.001, deadline - time.monotonic()))
+        """Return the next message. Events go to ``on_event``; without it, FINAL_EVENTS raise EnvironmentBroken."""
+        self._socket.settimeout(self._timeout if deadline is None else max(0.001, deadline - time.monotonic()))
         message: Answer = json.loads(self._socket.recv())
         if "method" in message and self._on_event is not None:
             self._on_event(message)
@@ -262,7 +262,7 @@ def typing_commands(text: str) -> Iterator[Command]:
 
 
 def mouse(kind: str, x: float, y: float, *, held: bool = False) -> Command:
-    """Return one event of the mouse at a point; ``held`` is True while the left button is down."""
+    """Return the command for one mouse event at a point; ``held`` is True while the left button is down."""
     moved = kind == "mouseMoved"
     event = {"type": kind, "x": x, "y": y, "buttons": int(held), "clickCount": int(not moved)}
     return "Input.dispatchMouseEvent", event | {"button": "none" if moved and not held else "left"}

@@ -1,4 +1,4 @@
-"""End a browser whose owner is gone, even after ``kill -9``. Runs as a process: ``watchdog.py PROFILE_FOLDER``.
+"""End a browser whose owner is gone, even after ``kill -9``. Runs as its own process: ``watchdog.py PROFILE_FOLDER``.
 
 The owner holds the other end of this process's standard input. When that closes, for any reason, every process
 with the profile's folder on its command line is killed, and the folder is removed. Each browser has its own folder, so
@@ -32,7 +32,7 @@ def processes_naming(text: bytes) -> list[int]:
 
 
 def end_all(profile: str) -> None:
-    """Kill the processes that use the profile and remove it, repeatedly, since dying processes may still write."""
+    """Kill the processes that use the profile, and remove it; repeat this, since dying processes may still write."""
     for _ in range(ROUNDS):
         processes = processes_naming(os.fsencode(profile))
         for process in processes:

@@ -69,7 +69,7 @@ class Miniwob(Environment):
 
     @classmethod
     def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return no params for goals in free wording, since there the page itself publishes what the goal means."""
+        """Return the params; none for a goal in free wording, whose meaning the page itself publishes."""
         return {} if task.type in task_types.FREE_WORDING else task.params
 
     @classmethod
@@ -233,7 +233,7 @@ class Miniwob(Environment):
 
 
 def _new_tags(before: str, after: str) -> str:
-    """Return the opening tags, each with the text after it, that a page has more often than before."""
+    """Return the opening tags, each with the text after it, that occur more often than before."""
     remaining = Counter(_tags(before))
     new = []
     for tag in _tags(after):

@@ -16,9 +16,9 @@ from planbook.envs.errors import EnvironmentBroken
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 CORNER = (639.0, 479.0)
-"""Position of the mouse before an episode: outside the page, so that nothing is under it and menus close."""
+"""Position of the mouse before an episode: beside the page's content, where a click only closes menus."""
 LONGEST_EPISODE = 2_000_000_000
-"""Milliseconds until an episode ends; close to a browser's longest timer."""
+"""Milliseconds until an episode ends: practically never. A browser's longest timer is little longer."""
 DATA_MODE = "train"
 """The pages' set of sentences: miniwob's default."""
 DRAG_STEPS = 8
@@ -46,7 +46,7 @@ class PageState:
 
 
 class MiniwobTab:
-    """A tab and its page. Points are in CSS pixels from the page's upper left corner. Actions return the new page."""
+    """A tab and its page. Points are in CSS pixels from the page's upper left corner. Actions return the new state."""
 
     def __init__(self, browser: chromium.Browser) -> None:
         self._browser = browser
@@ -78,7 +78,7 @@ class MiniwobTab:
         return PageState(**self._ask("begin", self._episode, seed, DATA_MODE, LONGEST_EPISODE))
 
     def settle(self) -> PageState:
-        """Wait until the page has finished, and return its state."""
+        """Wait until the page has finished reacting, and return its state."""
         return PageState(**self._ask("settle", self._episode))
 
     def find(self, xpath: str) -> JsonValue:
@@ -102,9 +102,9 @@ class MiniwobTab:
         """Move the mouse onto the element."""
         return self._send_at(self._ask("locate", xpath), lambda x, y: [mouse("mouseMoved", x, y)])
 
-    def drag(self, xpath: str, goal: str) -> PageState:
+    def drag(self, from_xpath: str, to_xpath: str) -> PageState:
         """Drag from one element to another."""
-        start, end = self._ask("locate", xpath), self._ask("locate", goal)
+        start, end = self._ask("locate", from_xpath), self._ask("locate", to_xpath)
         if "refused" in end:
             return PageState(**end)
         return self._send_at(start, lambda x, y: _drag(x, y, end["x"], end["y"]))
@@ -114,7 +114,7 @@ class MiniwobTab:
         return self._do("selectText", xpath)
 
     def scroll(self, xpath: str, dy: float) -> PageState:
-        """Scroll the element, or the nearest one around it that can scroll, by pixels."""
+        """Scroll the element, or the nearest one around it that can scroll, down by ``dy`` pixels."""
         return self._do("scroll", xpath, dy)
 
     def type(self, text: str) -> PageState:

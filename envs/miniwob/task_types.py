@@ -59,7 +59,7 @@ def params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> dict[
     """Return the params of a goal: the page's ``fields``, or what miniwob's extractor reads from the goal.
 
     The keys are miniwob's (``target``, ``username``, ``by``, ``to`` ...), with ``_`` for a space. Numbered ones become
-    one list: ``target 0``, ``target 1`` are ``targets``. A goal that the extractor cannot read has no parameters.
+    one list: ``target 0`` and ``target 1`` become ``targets``. A goal that the extractor cannot read has no params.
     """
     try:
         pairs = tuple(fields.items()) if fields else _extractors()[type_name](goal)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 MAX_NAME = 200
-"""Maximum characters shown of a name."""
+"""Maximum characters of a name that are shown."""
 
 
 def one_line(text: str) -> str:
@@ -25,7 +25,7 @@ def visible(text: str) -> str:
 
 
 def quoted(text: str, most: int = MAX_NAME) -> str:
-    """Return the text in quotes on one line, cut to ``most`` characters, so that it cannot look like a line of ours."""
+    """Return the text in quotes on one line, cut to ``most`` characters, so that it cannot pass for a line of ours."""
     line = one_line(text)
     return repr(line if len(line) <= most else f"{line[:most].rstrip()}... (+{len(line) - most} characters)")
 
@@ -55,7 +55,7 @@ class Rect(NamedTuple):
         )
 
     def moved(self, x: float, y: float) -> "Rect":
-        """Return the rectangle moved to the right and down."""
+        """Return the rectangle moved ``x`` pixels to the right and ``y`` down."""
         return Rect(self.left + x, self.top + y, self.right + x, self.bottom + y)
 
     @property
@@ -127,7 +127,7 @@ SHOWN_IF_FALSE = ("checked", "pressed", "expanded")
 INLINE = ("InlineTextBox", "LineBreak")
 INSIGNIFICANT = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
                  "rowgroup", "Legend", "ListMarker")  # fmt: skip
-"""Roles without meaning: their children replace them, unless they have a name or the focus."""
+"""Roles without meaning: nodes with them are replaced by their children, unless they have a name or the focus."""
 SEPARATORS = ("|", "•", "·")
 """Texts that only separate others."""
 MENU_POPUP = "MenuListPopup"
@@ -140,7 +140,7 @@ ATOMIC = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "s
           "date", "inputtime", "datetime", "colorwell")  # fmt: skip
 """Roles whose name includes all their text."""
 COMPOSITE_FIELDS = ("date", "inputtime", "datetime", "colorwell", "spinbutton", "slider")
-"""Roles of fields whose parts the browser adds; they are filled in as a whole."""
+"""Roles of fields that the browser builds from parts, but that are filled in as a whole."""
 INTERACTIVE = (*(role for role in ATOMIC if role not in ("image", "progressbar", "meter")), "listbox")
 """Roles of elements that can be clicked or filled in."""
 
@@ -269,7 +269,7 @@ def _fold(root: AccessibilityNode) -> None:
 
 
 def _fold_atomic(node: AccessibilityNode) -> None:
-    """Keep only interactive nodes inside a node whose name includes all text."""
+    """Keep only interactive nodes inside an atomic node; also texts and images if it has neither name nor value."""
     if node.role in COMPOSITE_FIELDS:
         node.children = []
     keep = INTERACTIVE if node.name or node.value else (*INTERACTIVE, "text", "image")

@@ -40,7 +40,7 @@ class WebActions(Environment):
         self._notes: list[str] = []
         self._answer: str | None = None
         self._verdict: Verdict | None = None
-        """The verdict on the current state, after its first request."""
+        """The verdict on the current state; None until it is first requested."""
 
     @action("agent.click(12) -> the page as it is then")
     def click(self, element: int) -> Observation:
@@ -176,7 +176,7 @@ class WebActions(Environment):
             raise
 
     def _open_browsing(self) -> Browsing:
-        """Return the episode's tabs. Raises EpisodeEnded, EnvironmentBroken if there are none."""
+        """Return the episode's tabs. Raises EpisodeEnded before the first one, EnvironmentBroken without a browser."""
         if self.task is None:
             raise EpisodeEnded("web: no episode has begun; call reset(task) first")
         if self._browsing is None:

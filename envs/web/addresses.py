@@ -17,7 +17,7 @@ PORTS = {"http": 80, "https": 443}
 NEAR_HOSTS = ("127.*", "localhost*", "*.localhost*", "0*", "10.*", "172.*", "192.168.*", "169.254.*", "[*",
               "*.local/*", "*.local:*", "*.internal/*", "*.internal:*")  # fmt: skip
 NEAR = tuple(f"*://{host}" for host in NEAR_HOSTS)
-"""Browser patterns that cover every address of this machine and its network; ``is_near`` decides."""
+"""Browser patterns that match every address of this machine and its network, and some others: ``is_near`` decides."""
 NOWHERE = "http://127.0.0.1:1"
 """A proxy that does not exist, for requests that must not be sent."""
 
@@ -92,7 +92,7 @@ class AddressPolicy:
 
 @dataclass(frozen=True)
 class Names:
-    """Short names of sites: ``http://trac/wiki`` stands for a page of a server on one of our ports.
+    """Short names of sites: ``http://trac/wiki`` stands for a page of a server that we run on a local port.
 
     The agent must not see the port, since it differs between runs.
     """
@@ -107,7 +107,7 @@ class Names:
         return text
 
     def shorten_values(self, description: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        """Return the dict with the sites' names in all its texts."""
+        """Return the dict with the sites' names in place of their addresses in its strings."""
         return {key: self.short(value) if isinstance(value, str) else value for key, value in description.items()}
 
     def address(self, url: str, base: str) -> str:
@@ -150,12 +150,12 @@ def equal(url: str, any_of: Sequence[str]) -> bool:
 
 
 def including(url: str, any_of: Sequence[str]) -> bool:
-    """Return True if it is the page of one of these, with at least its query."""
+    """Return True if the address is the same page as one of these, and has at least the query of that one."""
     return any(_includes(address(url), wanted) for wanted in map(address, any_of))
 
 
 def within(url: str, any_of: Sequence[str]) -> bool:
-    """Return True if the address fits WebArena's "GOLD in PRED", over all alternatives together."""
+    """Return True if the address passes WebArena's check "GOLD in PRED" for all alternatives taken together."""
     reached, wanted = address(url), list(map(address, any_of))
     names = {name for each in wanted for name, _ in each.query}
     return any(each.host + each.path in reached.host + reached.path for each in wanted) and all(

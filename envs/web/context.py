@@ -37,7 +37,7 @@ class TabTarget:
     traffic: Traffic
     hidden: bool = False
     refused: bool = False
-    """True if a navigation of it was refused."""
+    """True if one of its navigations was refused."""
     gone: bool = False
     closed: bool = False
     """True if its page or the browser closed it."""
@@ -50,11 +50,11 @@ class News:
     sentences: dict[str, int] = field(default_factory=dict)
     """Sentences to report, with the number of times that each occurred."""
     refused: list[str] = field(default_factory=list)
-    """Reasons of refused navigations."""
+    """The reasons why navigations were refused."""
     dialogs: int = 0
 
     def add(self, sentence: str) -> None:
-        """Report this sentence in the next observation."""
+        """Add a sentence to report in the next observation."""
         self.sentences[sentence] = self.sentences.get(sentence, 0) + 1
 
     def lines(self) -> list[str]:
@@ -122,7 +122,7 @@ class Context:
             self.connection.call("Target.closeTarget", targetId=target.id)
 
     def call(self, target: TabTarget, method: str, **parameters: JsonValue) -> Answer:
-        """Return a tab's answer. Raises CommandRefused, TabGone, and EnvironmentBroken if the browser is gone."""
+        """Return a command's answer. Raises CommandRefused, TabGone, or EnvironmentBroken if the browser is gone."""
         return self.call_all(target, [(method, parameters)])[0]
 
     def call_all(self, target: TabTarget, commands: Sequence[Command]) -> list[Answer]:
@@ -136,7 +136,7 @@ class Context:
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
 
     def catch_up(self, target: TabTarget) -> str:
-        """Read the state of a tab that began without us, wait until it settles, and return its address."""
+        """Read the state of a tab that a page opened, wait until it settles, and return its address."""
         tree, state = self.call_all(
             target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
         )
@@ -154,7 +154,7 @@ class Context:
     def finish_loading(self, target: TabTarget, document: str) -> str:
         """Wait until a tab has settled, and stop a page that does not load.
 
-        Return why the page did not load; empty if it did, or if none was expected.
+        Return why the page did not load; empty if it did, or if no page was loading.
         """
         if self.settle(target):
             return self._turn_back(target) if target.traffic.failed else ""
@@ -167,7 +167,7 @@ class Context:
         return f"the page did not load within {self.patience:g} seconds"
 
     def _turn_back(self, target: TabTarget) -> str:
-        """Leave the browser's page about a failure; return a description of the failure."""
+        """Go back from the browser's error page; return a description of the error."""
         failed, target.traffic.failed = target.traffic.failed, ""
         history = self.call(target, "Page.getNavigationHistory")
         if history["currentIndex"]:
@@ -177,7 +177,7 @@ class Context:
         return failed
 
     def settle(self, target: TabTarget) -> bool:
-        """Wait until nothing more happens; return False if the patience ended first."""
+        """Wait until nothing more happens; return False if that takes longer than ``patience``."""
         start = time.monotonic()
         while (elapsed := time.monotonic() - start) < self.patience:
             if target.gone:

@@ -25,7 +25,7 @@ from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, judgeable, load_ta
 from planbook.envs.web.webarena import log_in, read_login
 
 OWN = "own"
-"""Id and type of the user's task."""
+"""Id and type of a task of the user's own."""
 
 
 def _web_address(text: str) -> str:
@@ -44,7 +44,7 @@ class WebOptions(EnvironmentOptions):
     """
 
     tasks: Path | None = Field(
-        default=None, description="A file of tasks, in our format or WebArena's; null for the shipped tasks."
+        default=None, description="A task file, in our format or WebArena's; null for the shipped tasks."
     )
     sites: dict[str, Address] = Field(
         default_factory=dict, description="The addresses (http://...) behind the names in braces of a task file."
@@ -78,7 +78,7 @@ class WebOptions(EnvironmentOptions):
         if self.goal and self.start is None:
             raise ValueError("a goal needs an address to start from: --option start=http://...")
         if self.start is not None and self.tasks is not None:
-            raise ValueError("start defines a task of your own, tasks names a file of tasks: give one of the two")
+            raise ValueError("start defines a task of your own, tasks names a task file: give one of the two")
         return self
 
 
@@ -145,7 +145,7 @@ class Web(WebActions):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the task file in its order, or the user's task."""
+        """Return the tasks of the task file in its order, or the user's own task."""
         return [to_task(task) for task in chosen(options, selection.ids)]
 
     @classmethod
@@ -166,7 +166,7 @@ class Web(WebActions):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Reset the task's site, open the start in a clean browser, and return the first observation."""
+        """Reset the task's site, open the start page in clean tabs, and return the first observation."""
         web_task = next((one for one in chosen(self.options, (task.id,)) if one.id == task.id), None)
         if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} under these options")
@@ -212,7 +212,7 @@ class Web(WebActions):
     # Observing and judging.
 
     def state(self) -> str:
-        """Return the address, and the notes."""
+        """Return the address and the notes."""
         notes = "".join(f"\n- {note}" for note in self._notes)
         return f"You are at {self._address()}.{f' Noted down:{notes}' if notes else ''}"
 
@@ -248,7 +248,7 @@ class Web(WebActions):
         return f"answer: {self._answer}" if self._answer else "no answer"
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the change by the action: why nothing happened, the new page, or the new and removed lines."""
+        """Return what the action changed: why nothing happened, the new page, or the new and removed lines."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         return observation.text if observation.terminated else page.change(before.text, observation.text)

@@ -1,7 +1,7 @@
 """Judging: compare answers, pages and stored data with the checks of a task at the end of an episode.
 
 The score is the mean of the checks' scores; a task is solved if all are 1. In addition, a task on our site must leave
-the rest of the site unchanged: only the places that a server check names may change, and nothing without one.
+the rest of the site unchanged: only the places that a server check names may change; without one, nothing may.
 """
 
 import json
@@ -18,7 +18,7 @@ from planbook.envs.web.tabs import Browsing
 from planbook.envs.web.tasks import WebTask
 
 OR = " |OR| "
-"""Separates alternatives of one value, as in WebArena's files."""
+"""Separates the alternatives in one value, as in WebArena's files."""
 QUOTES = "\"'`“”‘’„«»"
 
 
@@ -105,7 +105,7 @@ class EpisodeEnd:
 
 
 def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
-    """Return the verdict on a task ``with_site_addresses``; a task without checks is never solved."""
+    """Return the verdict on a task that has real addresses (``with_site_addresses``); without checks, not solved."""
     if not task.checks or task.unjudged or _has_unwanted_changes(task, facts):
         return Verdict(solved=False, score=0.0)
     scores = [_score(check, facts) for check in task.checks]
@@ -167,10 +167,10 @@ WHOLE_PAGE = "document.body?.innerText"
 
 
 def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
-    """Return text of a page in the agent's browser: of the current page, or of another one, loaded in a hidden tab.
+    """Return a text from a page in the agent's browser: the current page, or another, which a hidden tab loads.
 
     It is the text of the first element that a CSS selector matches, the value of a JavaScript expression, or the text
-    of the whole page; empty if the page cannot be loaded or nothing matches. The episode does not change.
+    of the whole page; empty if the page cannot be loaded or nothing matches. The episode is not affected.
     """
     expression = script or (_first_match(selector) if selector else WHOLE_PAGE)
     try:

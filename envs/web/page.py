@@ -23,9 +23,9 @@ PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip
 MAX_READS = 4
 """Maximum number of attempts to read a page that changes meanwhile."""
 LARGE_PAGE = 8_000
-"""Number of elements from which only the visible part of a page is read."""
+"""Number of elements above which only the visible part of a page is read."""
 MAX_NODES = 1_500
-"""Maximum number of visible nodes that are read of a large page."""
+"""Maximum number of visible nodes that are read from a large page."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ def trail_of(history: Answer) -> Trail:
 
 @dataclass
 class Page:
-    """The content of a tab. ``above`` and ``below`` are pixels outside the window; ``part``: only the view was read."""
+    """The content of a tab. ``above`` and ``below``: pixels out of view. ``part``: only the visible part was read."""
 
     url: str
     title: str
@@ -58,7 +58,7 @@ class Page:
 
     @cached_property
     def by_backend(self) -> Mapping[int, AccessibilityNode]:
-        """Nodes by their ids in the browser."""
+        """The nodes, by their ids in the browser."""
         return {node.backend: node for node in self.root.walk()}
 
 
@@ -142,7 +142,7 @@ def _read_view(context: Context, target: TabTarget) -> AccessibilityNode:
 
 
 def mark_visible(root: AccessibilityNode) -> None:
-    """Mark the nodes in the window and their ancestors. A node without a box is visible with its parent."""
+    """Mark the nodes in the window and their ancestors. A node without a box is visible if its parent is."""
     nodes = list(root.walk())
     has_box: dict[int, bool] = {}
     for node in reversed(nodes):
@@ -157,7 +157,7 @@ def mark_visible(root: AccessibilityNode) -> None:
 
 
 def number_duplicates(root: AccessibilityNode) -> None:
-    """Number the nodes with the same role and name."""
+    """Number the nodes that have the same role and name, from 0."""
     counts = Counter[tuple[str, str]]()
     for node in root.walk():
         node.ordinal = counts[node.role, node.name]
@@ -211,9 +211,9 @@ class ElementNumbers:
 
 
 MAX_TEXT = 1_000
-"""Maximum characters shown of a text."""
+"""Maximum characters of a text that are shown."""
 MAX_OPTIONS = 40
-"""Maximum number of options shown of a select box."""
+"""Maximum number of a select box's options that are shown."""
 TEXTS = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "code", "definition", "term")
 MAX_CHANGE = 600
 """Maximum characters of a page's change in feedback on one action."""
@@ -232,7 +232,7 @@ def observation_text(page: Page, tabs: Sequence[str], number: Number, most: int)
 
 
 def _page_lines(page: Page, number: Number, most: int) -> list[str]:
-    """Return the lines of the nodes in view, below one that says how much is out of view."""
+    """Return the lines of the nodes in view, after a line that says how much is out of view."""
     where = f"{page.above} px above, {page.below} px below" if page.above or page.below else "all of it"
     if page.part:
         where += "; the page is so large that find sees only what is in view"

@@ -29,7 +29,7 @@ THINGS = {
     "version": ("name", "time", "description"),
     "report": ("id", "title", "description", "query"),
 }
-"""Tables with one row for each thing: the column of its name, and its other columns."""
+"""Tables with one row for each thing: first the column that identifies it, then its other columns."""
 STATE = (
     *(f"'ticket/' || id || '/{field}', {field} FROM ticket" for field in TICKET),
     "'ticket/' || ticket || '/' || name, value FROM ticket_custom",
@@ -44,11 +44,11 @@ STATE = (
     "('name', 'email', 'tz', 'language', 'dateinfo', 'default_format')",
     "'attachment/' || type || '/' || id || '/' || filename, 'there' FROM attachment",
 )  # fmt: skip
-"""Queries for place and value. Only preferences that users set count, since Trac also stores their last searches."""
+"""Queries for places and values. Only preferences that users set count; Trac also stores their last searches."""
 
 
 def state_of(database: Path) -> dict[str, str]:
-    """Return values by place: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Roadmap``, ``milestone/0.5/due``.
+    """Return the values by place: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Roadmap``, ``milestone/1/due``.
 
     Empty values are left out; times are dates.
     """
@@ -66,7 +66,7 @@ def _to_text(value: str | int) -> str:
 
 PROJECT = Path(__file__).with_name("trac_project")
 DATABASE = Path("db", "trac.db")
-PATIENCE = 60
+TIMEOUT = 60
 """Seconds until a silent server counts as dead. It usually answers within a second; this is for stalled machines."""
 
 
@@ -98,7 +98,7 @@ class TracSite:
         self.url = f"http://127.0.0.1:{self._answer()}"
 
     def reset(self) -> None:
-        """Restore the seeded state between two requests. A server that is gone is started again."""
+        """Restore the seeded state. A server that is gone is started again."""
         if self.server.poll() is not None:
             self._start()
         assert self.server.stdin is not None
@@ -107,13 +107,13 @@ class TracSite:
         self._answer()
 
     def changes(self) -> Mapping[str, str | None]:
-        """Return the places whose value is no longer the seeded one, see ``state_of``."""
+        """Return the current values of the places that changed (``state_of``); None if a place is gone."""
         now = state_of(self.folder / DATABASE)
         places = sorted(self._seeded.keys() | now.keys())
         return {place: now.get(place) for place in places if now.get(place) != self._seeded.get(place)}
 
     def close(self) -> None:
-        """Return it to the pool."""
+        """Return the server to the pool."""
         with _sharing:
             if _trac_pool is not None and self in _trac_pool.started and self not in _trac_pool.free:
                 _trac_pool.free.append(self)
@@ -123,12 +123,12 @@ class TracSite:
         for pipe in (self.server.stdin, self.server.stdout):
             if pipe is not None:
                 pipe.close()
-        self.server.wait(timeout=PATIENCE)
+        self.server.wait(timeout=TIMEOUT)
 
     def _answer(self) -> str:
         """Return the server's next line. Raises EnvironmentBroken if there is none."""
         assert self.server.stdout is not None
-        ready, _, _ = select.select([self.server.stdout], [], [], PATIENCE)
+        ready, _, _ = select.select([self.server.stdout], [], [], TIMEOUT)
         answer = self.server.stdout.readline().strip() if ready else ""
         if not answer:
             self.server.kill()
@@ -170,7 +170,7 @@ _sharing = threading.Lock()
 
 
 def take_trac() -> TracSite:
-    """Return a free server, reset. Raises MissingRequirement, EnvironmentBroken."""
+    """Return a free or new server, reset. Raises MissingRequirement, EnvironmentBroken."""
     global _trac_pool
     PACKAGE.folder()
     with _sharing:

@@ -18,9 +18,9 @@ WORLD = "planbook"
 
 @dataclass
 class WebTab:
-    """A tab of the environment. ``before`` and ``after`` extend the browser's history.
+    """A tab of the environment. ``before`` and ``after`` are addresses that extend the browser's history.
 
-    A restored tab is a new tab of the browser, whose history is empty.
+    They are needed since a restored tab is a new tab of the browser, whose history is empty.
     """
 
     context: Context
@@ -31,7 +31,7 @@ class WebTab:
     # Navigating.
 
     def load(self, url: str) -> str:
-        """Start to navigate to an address; return why it may not be opened, or ""."""
+        """Start navigating to an address; return why it may not be opened, or ""."""
         if why := self.context.gate.why_not(url):
             return why
         self.context.travel(self.target, "Page.navigate", url=url)
@@ -43,7 +43,7 @@ class WebTab:
         return self.load(url) or self.context.finish_loading(self.target, document)
 
     def trail(self, own: Trail | None = None) -> Trail:
-        """Return the whole history: the browser's ``own``, and what comes before and after it."""
+        """Return the whole history: the browser's ``own`` (None: read it), and what comes before and after it."""
         own = own or trail_of(self._history())
         after = self.after if len(own.urls) == 1 else []  # a new navigation ends the way forward
         return Trail([*self.before, *own.urls, *after], len(self.before) + own.at)

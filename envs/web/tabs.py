@@ -24,11 +24,11 @@ class SavedTabs:
 
 REFUSED = "Nothing happens: "
 Move = Callable[[WebTab], str]
-"""Acts in a tab; returns why nothing was done, or ""."""
+"""A function that acts in a tab and returns why nothing was done, or ""."""
 
 
 class Browsing:
-    """The tabs of an episode, in their own browser context, and the last observed page. Tabs are numbered from 0."""
+    """The tabs of an episode, in their own browser context, and the last observed page. ``current`` counts from 0."""
 
     def __init__(self, context: Context, names: Names, characters: int) -> None:
         """Begin with one empty tab, which is the current one. At most ``characters`` of a page are shown."""
@@ -37,7 +37,7 @@ class Browsing:
         self.current = 0
         self.page: Page | None = None
         self.base = ""
-        """The last address on a site."""
+        """The last observed address other than ``about:blank``."""
         self._numbers = ElementNumbers()
 
     @property
@@ -56,7 +56,7 @@ class Browsing:
         return ""
 
     def open_tab(self) -> str:
-        """Open an empty tab after the others, which becomes the current one; return why this is not possible, or ""."""
+        """Open an empty tab after the others, and make it the current one; return why this is not possible, or ""."""
         if len(self.tabs) >= MAX_TABS:
             return "there are as many tabs as there can be"
         self.tabs.append(WebTab(self.context, self.context.open()))
@@ -225,7 +225,7 @@ class Browsing:
     # Observing.
 
     def last_observation(self) -> Observation:
-        """Return the last page again, without news."""
+        """Return the last observed page again, without news."""
         return Observation(self.names.short(self._page(self.page)) if self.page else "")
 
     def _observe(self, refusal: str, stayed: bool) -> Observation:

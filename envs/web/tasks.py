@@ -25,12 +25,12 @@ class _FrozenModel(BaseModel):
 
 
 class AnswerCheck(_FrozenModel):
-    """Compares the answer passed to ``stop``; capitals, quotation marks around it and white space are ignored.
+    """Checks the answer passed to ``stop``. Case, the quotation marks around it and extra white space do not matter.
 
-    - ``exact``: it is one of the values.
-    - ``must_include``: every value is in it (a value may hold alternatives, ``a |OR| b``).
-    - ``numbers``: the numbers in it are exactly the values, in any order; other words are ignored.
-    - ``items``: split at commas, semicolons and line ends, it is exactly the values, in any order.
+    - ``exact``: the answer is one of the values.
+    - ``must_include``: every value occurs in the answer (a value may hold alternatives, ``a |OR| b``).
+    - ``numbers``: the numbers in the answer are exactly the values, in any order; other words are ignored.
+    - ``items``: split at commas, semicolons, line ends and "and", the answer is exactly the values, in any order.
     """
 
     kind: Literal["answer"] = "answer"
@@ -45,12 +45,12 @@ class AnswerCheck(_FrozenModel):
 
 
 class UrlCheck(_FrozenModel):
-    """Compares the address at the end; different forms of the same address are equal.
+    """Checks the address at the end of the episode; different forms of the same address are equal.
 
     - ``equal``: the same page with the same query.
     - ``including``: the same page, and the query has at least these values.
-    - ``within``: WebArena's "GOLD in PRED": host and path occur in the final address, and each name of the query has
-      one of the values the alternatives give it.
+    - ``within``: WebArena's "GOLD in PRED": the host and path of one of ``any_of`` occur in the final address, and each
+      name in their queries has there one of the values that they give it.
     """
 
     kind: Literal["url"] = "url"
@@ -82,14 +82,14 @@ class PageCheck(_FrozenModel):
 
 
 class Text(_FrozenModel):
-    """A text that need not match word for word."""
+    """What a value must and must not contain, where it need not match word for word."""
 
     must_include: tuple[str, ...] = ()
     must_exclude: tuple[str, ...] = ()
 
 
 class ServerCheck(_FrozenModel):
-    """Checks the changes to our site's data: exactly these must have been made.
+    """Checks the changes to our site's data: exactly these must have been made, and no others.
 
     ``changes`` maps a place (``ticket/12/status``, ``wiki/Roadmap``) to its value; None if it must be deleted.
     """
@@ -109,7 +109,7 @@ Check = AnswerCheck | UrlCheck | PageCheck | ServerCheck | UnachievableCheck
 
 SHIPPED = Path(__file__).with_name("trac.json")
 KINDS = ("look_up", "navigate", "edit", "backtrack", "loop", "unachievable")
-"""The abilities that tasks require, which are also their splits. In a backtracking task, the obvious way is wrong."""
+"""The abilities that tasks require, which are also their splits. ``backtrack``: the obvious way is wrong."""
 SPLITS = ("all", *KINDS)
 
 
@@ -117,7 +117,7 @@ class WebTask(BaseModel):
     """A task on web pages. ``params`` is the parsed goal, without anything that the agent has to find out.
 
     ``more_tabs`` are opened after ``start``. ``unjudged`` is the reason why the checks cannot be made here; such a task
-    is not offered. ``site`` names a site that we run ourselves and reset for the task.
+    is left out. ``site`` names a site that we run ourselves and reset for the task.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

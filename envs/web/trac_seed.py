@@ -58,7 +58,7 @@ def trac_time(seconds: int) -> int:
 
 
 def noon(day: str) -> int:
-    """Return noon of an ISO day, as Trac stores it; 0 for no day."""
+    """Return noon of an ISO day, as Trac stores it; 0 if ``day`` is empty."""
     if not day:
         return 0
     return trac_time(int(datetime.fromisoformat(f"{day}T12:00:00").replace(tzinfo=UTC).timestamp()))

@@ -2,7 +2,8 @@
 
 This is ``tracd -s`` with the same server class and four differences: everyone is logged in as one user, the clock is
 fictional, ``reset`` on standard input restores the seeded database without a restart, and the process ends when
-standard input closes, that is when its owner ends for any reason. It then also removes the folder of all environments.
+standard input closes, that is when its owner ends for any reason. It then also removes the folder of all the owner's
+environments.
 """
 
 import itertools
@@ -20,12 +21,12 @@ for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel"
     sys.modules[_other] = None  # type: ignore[assignment]
 USER = "robin"
 NOW = datetime(2031, 3, 17, 9, 0, tzinfo=UTC)
-"""Time at the start of an episode; every call of the clock returns one second more than the last."""
+"""Time at the start of an episode; each call of ``now`` returns one second more than the last."""
 _seconds = itertools.count()
 
 
 def now(zone: Any = None) -> datetime:
-    """Return the fictional time; it advances, so that two changes of one ticket have different times."""
+    """Return the fictional time; it advances, so that two changes to one ticket have different times."""
     return (NOW + timedelta(seconds=next(_seconds))).astimezone(zone or UTC)
 
 
@@ -66,7 +67,7 @@ class Application:
 
 
 def _file(environ: dict[str, Any]) -> File:
-    """Return Trac's complete answer."""
+    """Return Trac's complete answer to a request for a static file."""
     pieces: list[bytes] = []
     answer: list[Any] = []
 

@@ -11,7 +11,7 @@ AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
 HARMLESS = ("GET", "HEAD", "OPTIONS")
 """Request methods that by definition do not change data on the server."""
 ANNOUNCED = 1.0
-"""Maximum seconds until a requested navigation begins."""
+"""Seconds for which an announced navigation is awaited; if it has not begun by then, none is expected."""
 
 Params = Mapping[str, Any]
 
@@ -27,9 +27,9 @@ class Traffic:
         self.document = ""
         """The loader id of the current document, which identifies it."""
         self.lasting = False
-        """True if a request may have changed a server's data; the reader resets it."""
+        """True if a request may have changed a server's data; whoever reads it resets it."""
         self.failed = ""
-        """Description of the failure if the browser shows its own page, since the requested one did not load."""
+        """Why a page did not load, if the browser shows its own error page in its place; else empty."""
         self._failure = ""
         self._announced = 0.0
 

@@ -5,7 +5,7 @@ A task file is a list of objects with ``intent``, ``start_url`` and ``eval``. A 
 
 Users run the six sites of the published tasks themselves; their addresses replace the placeholders ``__SHOPPING__``,
 ``__REDDIT__`` and so on. If the original check of a task cannot be made here, the task has the reason in ``unjudged``,
-is not offered, and never counts as solved. This concerns
+is left out, and never counts as solved. This concerns
 
 - ``fuzzy_match``, which a language model judges in the original.
 - ``func:`` in addresses and locators: Python functions of the original that query its sites' interfaces.
@@ -36,7 +36,7 @@ SITES = {
     "__WIKIPEDIA__": "wikipedia",
     "__HOMEPAGE__": "homepage",
 }
-"""Placeholder to the name of the site in the option ``sites``."""
+"""Maps each placeholder to the name of its site in the option ``sites``."""
 WHOLE_PAGE = "document.documentElement.outerHTML"
 Entry = dict[str, JsonValue]
 
@@ -235,7 +235,7 @@ class Login(BaseModel):
 
 
 def read_login(path: Path) -> Login:
-    """Return a login, read from its file. Raises BadSelection, with advice."""
+    """Return the login in a file. Raises BadSelection, which says what to do."""
     try:
         return Login.model_validate_json(path.read_bytes())
     except OSError as error:
