@@ -40,7 +40,7 @@ def lazily(package: str) -> Callable[[str], Any]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
             value = getattr(import_module(module), name)
-        except AttributeError as error:  # `from package import name` would report a missing name
+        except AttributeError as error:  # else `from package import name` would only say that the name is missing
             raise ImportError(f"{package}.{name}: {module} cannot be imported: {error}", name=module) from error
         setattr(sys.modules[package], name, value)
         return value
@@ -51,7 +51,7 @@ def lazily(package: str) -> Callable[[str], Any]:
 @cache
 def _modules_by_name(package: str) -> dict[str, str]:
     """Return the module of each name that is imported for type checkers."""
-    import ast  # a worker of the sandbox uses no such name, and does without this import
+    import ast  # sandbox workers use none of these names, and so skip this import
     from pathlib import Path
 
     tree = ast.parse(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))

@@ -42,7 +42,7 @@ class PlayedRun:
 
     folder: Path
     stopped: str = ""
-    """The reason why it ended early: "budget" or "interrupted"; empty if it is finished."""
+    """Why the run ended early: "budget" or "interrupted"; empty if it finished."""
 
     @classmethod
     def read(cls, folder: Path | str) -> Self:
@@ -68,7 +68,7 @@ class PlayedRun:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The summary, as ``planbook run --json`` prints it. Seconds are from the first event to the last."""
+        """The summary, as ``planbook run --json`` prints it; ``seconds`` is from the first event to the last."""
         return self.results.summary().model_dump(mode="json")
 
     @property
@@ -129,7 +129,7 @@ def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     ``PlayedRun.stopped``.
 
     Raises an error with the message that the command prints: BadArgument for a wrong value, BadRun for a folder that
-    does not fit, EnvsError, PlannerError (ModelError for a model that is not available), ManualsError or SandboxError.
+    cannot be used, EnvsError, PlannerError (ModelError for an unavailable model), ManualsError or SandboxError.
 
         played = planbook.run(env="alfworld", split="generated:6", jobs=2)
         assert played.solved == played.tasks
@@ -142,7 +142,7 @@ def build(*, verbose: bool = False, **settings: Any) -> PlayedRun:
 
     Takes the arguments of ``run`` and those of building: ``start``, ``tasks_per_type``, ``solved_after``,
     ``max_rules``, ``per_type``, ``libraries_only``, ``procedures``, ``conclusions``, ``verify`` and ``sources``.
-    The result is in the folder's ``learnt``. Raises the errors of ``run``.
+    What was learned is in ``learnt`` in the run's folder. Raises the errors of ``run``.
 
         built = planbook.build(env="alfworld", split="generated", model="openai:gpt-4o", tasks_per_type=3)
         tested = planbook.test(env="alfworld", library=built.folder)
@@ -154,7 +154,7 @@ def test(*, verbose: bool = False, **settings: Any) -> PlayedRun:  # noqa: PT028
     """Play test tasks with what was learned, as `planbook test` does, and learn nothing from them.
 
     Takes the arguments of ``run``. ``library`` is a building run (or its folder); ``after`` uses its knowledge after
-    that many tasks. Without a model the stored procedures play. Raises the errors of ``run``.
+    that many tasks. Without a model, the stored procedures are played. Raises the errors of ``run``.
 
         tested = planbook.test(env="alfworld", split="valid_unseen", library=built.folder, after=12)
     """
@@ -177,7 +177,7 @@ def _play(play: Callable[[Settings], tuple[int, Summary]], arguments: dict[str, 
 
 
 def _settings(arguments: dict[str, Any]) -> Settings:
-    """Return the arguments as settings. Objects get the names by which they are recorded. Raises BadArgument."""
+    """Return the arguments as settings. Objects become the names under which they are recorded. Raises BadArgument."""
     values = {name: value for name, value in arguments.items() if value is not None}
     if "model" in values:
         if "models" in values:

@@ -1,4 +1,4 @@
-"""Entry point of the command line: the list of ``planbook --help``, and errors as one line and an exit code.
+"""Entry point of the command line. Lists the commands, and turns errors into one line and an exit code.
 
 Each command is in a module of ``commands`` or in ``graphs``, which is loaded when the command is called.
 """
@@ -51,7 +51,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "bench": ("commands.inspection", "Measure planbook and its peers."),
     },
 }
-"""By subject, the module and the summary of each command. `planbook --help` loads no module."""
+"""The module and summary of each command, by subject; so `planbook --help` need not load the modules."""
 
 
 class Commands(click.Group):
@@ -104,7 +104,7 @@ def planbook() -> None:
 
 def main() -> None:
     """Run the command line. Errors of planbook are reported in one line; any other keeps its traceback."""
-    sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()  # None where closed, by >&-
+    sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()  # None if the shell closed it with >&-
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # not every terminal can show what plans print

@@ -29,7 +29,7 @@ FOUND: SourceOfTypes = "found"
 GIVEN: SourceOfTypes = "given"
 """Source of task types: found from the plans that solve the tasks, or given by the environment."""
 UNTYPED = frozenset({"", "task"})
-"""Placeholders that environments without task types use."""
+"""Placeholder types of tasks in environments without task types."""
 Executor = Literal["threads", "processes", "ray"]
 
 
@@ -37,7 +37,7 @@ Executor = Literal["threads", "processes", "ray"]
 
 
 def _split_role(text: str, separator: str) -> tuple[str, str]:
-    """Return the role that an option is for, and the rest; without a role it is for all."""
+    """Return the role that an option names, else DEFAULT_ROLE, and the rest of the text."""
     role, found, rest = text.partition(separator)
     return (role, rest) if found and role.isidentifier() else (DEFAULT_ROLE, text)
 
@@ -82,13 +82,13 @@ Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 
 
 class Fields(BaseModel):
-    """Base of models of settings."""
+    """Base class of the models of settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Playing(Fields):
-    """Settings of playing episodes."""
+    """Settings for playing episodes."""
 
     planner: str = option(
         "", "The planning method: a name that `planbook planners` lists, or FILE.py:NAME.", Option("Planning")
@@ -162,11 +162,11 @@ class Playing(Fields):
 
 
 class Building(Fields):
-    """Settings of building rules (AutoManual, appendix D)."""
+    """Settings for building rules (AutoManual, appendix D)."""
 
     start: Names = option(
         (),
-        "The examples to start from, with their rules; by default the usual ones.",
+        "The examples to start from, with their rules; by default those for the environment.",
         Option("Learning", metavar="NAME,..."),
     )
     tasks_per_type: int = option(6, "Number of tasks of each type to build on.", Option("Learning"), ge=1)
@@ -242,14 +242,14 @@ class Given(Fields):
 
 
 class Learning(Building):
-    """Settings of building rules, as a run records them."""
+    """Settings for building rules, as a run records them."""
 
     given: tuple[Given, ...] = Field(default=(), exclude_if=lambda given: not given)
     """Sources that the episodes are copied from; empty if they are played."""
 
 
 class Config(Playing):
-    """The recorded configuration of a run. Equal configurations give the same episodes.
+    """The recorded configuration of a run, which is resumed only with an equal one.
 
     ``models`` and ``sampling`` are by role; ``default`` stands for all other roles.
     """
@@ -262,11 +262,11 @@ class Config(Playing):
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
     """The paper whose settings are the defaults (``--paper``)."""
     types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)
-    """Source of task types and params: the environment, or plans and goals, which hides the environment's."""
+    """Source of task types and params: the environment, or plans and goals; then the environment's are hidden."""
     goals: dict[str, str] = Field(default_factory=dict, exclude_if=lambda goals: not goals)
     """Other wordings of goals, by task id; planners get them instead of the environment's."""
     learning: Learning | None = None
-    """Settings of building rules; None if nothing is learned."""
+    """Settings for building rules; None if nothing is learned."""
 
     @property
     def title(self) -> str:
@@ -281,7 +281,7 @@ class Config(Playing):
 
     @property
     def copies(self) -> bool:
-        """True if rules are built from copied episodes, so that none are played."""
+        """True if rules are built from copied episodes, and none are played."""
         return self.learning is not None and bool(self.learning.given)
 
     @property
@@ -313,9 +313,9 @@ def by_dotted_name(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def chosen_options(config: Config, environment: str) -> dict[str, JsonValue]:
-    """Return all options of the method, including those that follow from the environment of that name.
+    """Return all options of the method, including those that depend on the environment of that name.
 
-    If the method is not available, or no longer takes these options, returns the given options.
+    If the method is not available, or no longer takes these options, returns them as recorded.
     """
     try:
         options = method(config.planner).options

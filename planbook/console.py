@@ -19,7 +19,7 @@ from rich.table import Table
 from planbook.planner import Grid
 
 PLAIN_WIDTH = 110
-"""Columns of output that is not a terminal."""
+"""Width, in columns, of output that is not a terminal."""
 ALL = "all"
 """Name of the row that sums up the others."""
 
@@ -43,7 +43,7 @@ class FigureTable(Table):
             yield from self._list()
 
     def _list(self) -> Iterator[str]:
-        """Return the title and a sentence for each row."""
+        """Yield the title, and a line for each row."""
         if self.title:
             yield str(self.title)
         first, *others = ([" ".join(str(column.header).split()), *map(str, column.cells)] for column in self.columns)

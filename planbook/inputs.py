@@ -95,7 +95,7 @@ def price_digests(config: Config, prices: Path | None) -> dict[str, str]:
 
 
 def seeds_of(config: Config) -> dict[str, int | None]:
-    """Return the run's own seed, and those sent to models in the first repeat; each further repeat adds one."""
+    """Return the run's own seed, and those sent to models in the first repeat. Each further repeat adds 1 to these."""
     seeds: dict[str, int | None] = {"run": config.seed}
     by_role = {DEFAULT_ROLE: Sampling(), **config.sampling} if config.models else {}
     for role, sampling in by_role.items():
@@ -104,7 +104,7 @@ def seeds_of(config: Config) -> dict[str, int | None]:
 
 
 def prompt_digests(config: Config) -> dict[str, str]:
-    """Return the digests of the templates and graphs of all roles; nothing for a method that asks no model."""
+    """Return the digests of the templates and graphs of all roles, and of a method's code unless planbook ships it."""
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
     digests: dict[str, str] = {}
@@ -135,7 +135,7 @@ def _template_digests(files: Mapping[str, Path]) -> dict[str, str]:
 
 
 def knowledge_digests(config: Config) -> dict[str, str]:
-    """Return the digests of library, start and demonstrations. Raises BadStart, BadRun."""
+    """Return the digests of the library, the starts and the demonstrations. Raises BadStart, BadRun."""
     digests = _library_digests(config)
     if names := _start_names(config):
         digests["start"] = texts_digest([start_of(config, names).model_dump_json()])
@@ -154,7 +154,7 @@ def _library_digests(config: Config) -> dict[str, str]:
 
 
 def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
-    """Return the digests of a building run's knowledge after ``config.after`` tasks; it may have learned more since."""
+    """Return the digests of a building run's knowledge after ``config.after`` tasks; it may know more by now."""
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
             return {}
@@ -163,7 +163,7 @@ def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
 
 
 def _start_names(config: Config) -> tuple[str, ...]:
-    """Return the names of the starts that the run may use: its own, else the usual ones."""
+    """Return the names of the starts that the run may use: its own, else the default ones if it asks a model."""
     if config.learning is not None:
         return config.learning.start
     return usual_starts(config.environment.name, config.selection.split or "") if method(config.planner).roles else ()
@@ -177,7 +177,7 @@ def _demonstration_digests(config: Config) -> dict[str, str]:
 
 
 def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
-    """Yield names and digests of the files that may be shown under a name, in the order of the search."""
+    """Yield the name, then the digest, of each file that may be shown as a demonstration, in search order."""
     for folder in folders:
         for path in (*sorted((folder / name).glob("*.md")), folder / f"{name}.md"):
             if path.is_file():
@@ -210,7 +210,7 @@ def package_digests(entry_point: str, owner: str) -> dict[str, str]:
 
 
 def _find_module(folder: Path, name: str) -> Path | None:
-    """Return the module's file or the package's folder; None if Python finds an installed one first."""
+    """Return the module's file or the package's folder; None if there is none or an installed one comes first."""
     if name == "planbook" or name in sys.stdlib_module_names:
         return None
     for path in (folder / name / "__init__.py", folder / f"{name}.py", folder / name):

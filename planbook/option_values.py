@@ -42,7 +42,7 @@ IN_JSON = {
 
 @dataclass(frozen=True)
 class Option:
-    """Marks a field as an option. ``many`` may be given several times; ``on_resume`` may change on resume."""
+    """Marks a field as an option, which may be given several times (``many``), or change on resume (``on_resume``)."""
 
     group: str
     flag: str = ""
@@ -61,8 +61,8 @@ def option(default: Any, text: str, details: Option, **constraints: Any) -> Any:
 
 def option_of(name: str, field: FieldInfo) -> Option | None:
     """Return the option of a field, with its flag; None if the field is not an option."""
-    how = next((item for item in field.metadata if isinstance(item, Option)), None)
-    return how and Option(**{**vars(how), "flag": how.flag or f"--{name.replace('_', '-')}"})
+    details = next((item for item in field.metadata if isinstance(item, Option)), None)
+    return details and Option(**{**vars(details), "flag": details.flag or f"--{name.replace('_', '-')}"})
 
 
 # NAME=VALUE
@@ -109,11 +109,11 @@ def _add_known(message: str, model: type[BaseModel]) -> str:
 def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDetails, flag: str) -> str:
     """Describe the fault of one option, and what to write instead."""
     field = model.model_fields.get(str(loc[0])) if loc else None
-    how = option_of(str(loc[0]), field) if field else None
-    if field and how and (inner := _model_in(field.annotation)):
+    details = option_of(str(loc[0]), field) if field else None
+    if field and details and (inner := _model_in(field.annotation)):
         inner_loc = loc[2:] if get_origin(field.annotation) is dict else loc[1:]
-        return f"{how.flag}: {_add_known(_describe_fault(inner, inner_loc, error, how.flag), inner)}"
-    name = how.flag if how else ".".join(map(str, loc))
+        return f"{details.flag}: {_add_known(_describe_fault(inner, inner_loc, error, details.flag), inner)}"
+    name = details.flag if details else ".".join(map(str, loc))
     if error["type"] == "value_error":  # raised by a validator of planbook
         return f"{name}: {error['ctx']['error']}" if name else str(error["ctx"]["error"])
     if error["type"] in WITHOUT_VALUE:
@@ -121,7 +121,7 @@ def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDe
         return f"{name}: {WITHOUT_VALUE[error['type']]}{f'; did you mean {near[0]}?' if near else ''}"
     if field is None:
         return f"{name}: {error['msg']}"
-    value = str(error["input"]) if how else json.dumps(error["input"], ensure_ascii=False, default=str)
+    value = str(error["input"]) if details else json.dumps(error["input"], ensure_ascii=False, default=str)
     message = f"{name}: {value} does not fit; it takes {values_of(field)}"
     example = IN_JSON.get(error["type"])
     return f"{message}, so write {example.format(flag=flag, name=name)}" if example and flag else message

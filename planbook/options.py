@@ -26,7 +26,7 @@ PRICES = click.option(
 TABLE = click.option("--table", is_flag=True, help="Compare the figures of the run with those of the method's papers.")
 SELECTION = ("Environment", "Tasks", "Episodes")
 PLAYING = (*SELECTION, "Library", "Planning", "Models", "Spending", "Running")
-"""Groups of the options of commands that play tasks."""
+"""Option groups of the commands that play tasks."""
 METAVARS: Mapping[Any, str] = {int: "N", int | None: "N"}
 
 Body = Callable[..., Any]
@@ -76,7 +76,7 @@ class Command(click.Command):
 
 
 def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
-    """Add the options of the named groups and fields, and pass those that the user gave as ``settings``.
+    """Add the options of the named groups and fields; the command gets those that the user gave, as ``settings``.
 
     ``planner`` is the command's default planning method.
     """
@@ -103,17 +103,17 @@ def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
     return add
 
 
-def _option(name: str, field: FieldInfo, how: Option, planner: str) -> Callable[[Body], Body]:
-    attributes: dict[str, Any] = {"group": how.group, "help": field.description}
+def _option(name: str, field: FieldInfo, details: Option, planner: str) -> Callable[[Body], Body]:
+    attributes: dict[str, Any] = {"group": details.group, "help": field.description}
     if field.annotation is bool:
         attributes |= {"is_flag": True, "flag_value": not field.default}
-    elif how.many:
-        attributes |= {"multiple": True, "metavar": how.metavar}
+    elif details.many:
+        attributes |= {"multiple": True, "metavar": details.metavar}
     else:
         default = planner if name == "planner" and planner else field.default
         in_help = isinstance(default, int) or (isinstance(default, str) and bool(default))
-        attributes |= {"metavar": how.metavar or _metavar(field), "default": str(default) if in_help else None}
-    return click.option(*filter(None, (how.short, how.flag, name)), cls=SettingOption, **attributes)
+        attributes |= {"metavar": details.metavar or _metavar(field), "default": str(default) if in_help else None}
+    return click.option(*filter(None, (details.short, details.flag, name)), cls=SettingOption, **attributes)
 
 
 def _metavar(field: FieldInfo) -> str:

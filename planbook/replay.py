@@ -100,7 +100,7 @@ class Sameness(StrEnum):
 
     SAME = "same"
     RENAMED = "renamed ids"
-    """The episode differs only in ids that the environment declares, each renamed to one other throughout."""
+    """The episode differs only in ids that the environment declares, each renamed in the same way throughout."""
     DIFFERENT = "different"
     NOT_COMPARED = "not compared"
     """The recording has no ending, or was BROKEN."""
@@ -163,7 +163,7 @@ class NewEvents(MemoryJournal):
 
 
 class RerunModel:
-    """A model that returns the reply at the same place of the recording, whatever the prompt is."""
+    """A model that returns the reply at the same place in the recording, whatever the prompt is."""
 
     name = "recorded"
 
@@ -183,7 +183,7 @@ class RerunModel:
 
 def replay_run(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
     """Play every recorded episode again in threads and compare it. Returns False if Ctrl-C stopped the replay."""
-    from planbook.workers import in_threads, workers_of  # every command describes events, and few replay a run
+    from planbook.workers import in_threads, workers_of  # every command imports this module, but few replay a run
 
     entries, endings, steering = run.entries(), recorded_endings(run), Steering()
     waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()

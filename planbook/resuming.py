@@ -1,4 +1,4 @@
-"""Checks before a run is resumed, repeated or forked: changed inputs, and inputs that are missing."""
+"""Checks before a run is resumed, repeated or forked, for inputs that have changed or are missing."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -32,43 +32,45 @@ from planbook.wording import counted, listed
 from planbook.workers import Hosting
 
 MADE_OF = "made_of"
-"""Key of the changed inputs in the event of an invocation."""
+"""Key of all present inputs in the event of an invocation that found some of them changed."""
 PUT_BACK = "put back what it was played with"
 
 
 def notice_changes(run: Run, hosting: Hosting, *, again: bool = False) -> Body:
     """Print what has changed since the run began, and return what the invocation records about it.
 
-    Raises BadRun if data, prompts or knowledge have changed and episodes are left to play (or are to be played
-    ``again``), unless ``Hosting.allow_changed`` is set; this then holds for later invocations, too.
+    Raises BadRun if new episodes would be mixed with old ones (``_would_mix``), and either data, prompts or knowledge
+    have changed since, or planbook's release has. ``Hosting.allow_changed`` accepts such inputs, now and later, but
+    not another release.
     """
     if run.is_new:
         return {}
     _refuse_other_release(run, again)
     now = inputs(run.config, [entry.task for entry in run.entries()], hosting.prices)
-    others, newer = changes(run.made_of, now), changed_versions(run.versions, versions())
-    if newer:
-        ERRORS.print(f"This run began with other versions: {_join(newer)}.", style="yellow", markup=False)
-    if others:
-        ERRORS.print(f"Changed since this run began: {_join(others)}.", style="yellow", markup=False, soft_wrap=True)
+    other_inputs, other_versions = changes(run.made_of, now), changed_versions(run.versions, versions())
+    if other_versions:
+        ERRORS.print(f"This run began with other versions: {_join(other_versions)}.", style="yellow", markup=False)
+    if other_inputs:
+        message = f"Changed since this run began: {_join(other_inputs)}."
+        ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
     if (
         (refused := decisive_changes(changes(_latest_inputs(run), now)))
         and not hosting.allow_changed
-        and _mixes(run, again)
+        and _would_mix(run, again)
     ):
         raise BadRun(
             f"{run.folder} was played with inputs that have changed since ({_join(refused)}), so its next episodes "
             "would not be comparable. Restore the inputs; or repeat the run and compare the results: "
             f"`planbook rerun {run.folder}`; or continue anyway: `planbook run --resume {run.folder} --allow-changed`"
         )
-    recorded: list[JsonValue] = [str(change) for change in (*newer, *others)]
+    recorded: list[JsonValue] = [str(change) for change in (*other_versions, *other_inputs)]
     return {"changed": recorded, MADE_OF: now.model_dump(mode="json")} if recorded else {}
 
 
 def _refuse_other_release(run: Run, again: bool) -> None:
-    """Raise BadRun for an unfinished run of another release, whose sandbox runs plans differently."""
+    """Raise BadRun for an unfinished run of another release of planbook, whose sandbox runs plans differently."""
     then, now = run.versions.get("planbook", ""), versions()["planbook"]
-    if _release(then) != _release(now) and _mixes(run, again):
+    if _release(then) != _release(now) and _would_mix(run, again):
         raise BadRun(
             f"{run.folder} was begun by planbook {then or 'of an unknown version'}, whose sandbox runs plans "
             f"differently from that of planbook {now}. Play it again: `planbook rerun {run.folder}`; or resume it with "
@@ -84,8 +86,8 @@ def _join(found: list[InputChange]) -> str:
     return "; ".join(map(str, found))
 
 
-def _mixes(run: Run, again: bool) -> bool:
-    """Return True if resuming would add to episodes that have begun."""
+def _would_mix(run: Run, again: bool) -> bool:
+    """Return whether old and new episodes would mix: some have begun, and some are left, or are played ``again``."""
     kinds: tuple[EventKind, ...] = ("task", "learnt")
     begun = any(event.scope.startswith(("task/", "learn/")) for event in run.store.events(kind=kinds))
     return begun and (again or _is_unfinished(run))
@@ -98,7 +100,7 @@ def _is_unfinished(run: Run) -> bool:
 
 
 def _latest_inputs(run: Run) -> MadeOf | None:
-    """Return the inputs with which the run was last resumed, else those with which it began."""
+    """Return the inputs that were recorded last: on a resume that found changes, else when the run began."""
     rows: Any = run.store.events("run", "sitting")
     recorded = [row.body[MADE_OF] for row in rows if MADE_OF in row.body]
     return MadeOf.model_validate(recorded[-1]) if recorded else run.made_of
@@ -108,24 +110,24 @@ def _latest_inputs(run: Run) -> MadeOf | None:
 
 
 class Repeat(NamedTuple):
-    """A run to be played again: configuration, tasks as they are now, budget, and changed inputs.
+    """A run to be played again: its configuration, its tasks as they are now, its budget, and its changed inputs.
 
-    ``goes_on`` says that the original run is still being played, so its open episodes may still end.
-    ``forked`` is set if only one episode is played, from one of its actions on.
+    While the original run is still being played (``original_is_played``), its open episodes may still end. ``forked``
+    is set if only one episode is played again, from one of its actions on.
     """
 
     config: Config
     tasks: Sequence[Task]
     budget: Budget
-    differs: tuple[str, ...]
-    goes_on: bool
+    changed_inputs: tuple[str, ...]
+    original_is_played: bool
     forked: Fork | None = None
 
 
 def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
-    """Prepare to play a run again. ``models`` replace its own by role; ``recorded`` replaces the rest by its record.
+    """Prepare to play a run again. Raises BadRun if something that it needs is missing.
 
-    Raises BadRun if something that it needs is missing.
+    ``models`` override the run's own, by role; with ``recorded``, all other roles are answered from the run's record.
     """
     with closing(Run.open(folder)) as run:
         _check_played(run)
@@ -151,7 +153,8 @@ def prepare_fork(
 ) -> Repeat:
     """Prepare to continue an episode from an action with another plan, other models or less knowledge.
 
-    An episode of a building run gets the knowledge from before it. Raises BadArgument if it has fewer actions.
+    An episode of a building run gets the knowledge that the run had before it. Raises BadArgument if the episode has
+    fewer than ``at`` actions.
     """
     with closing(Run.open(folder)) as run:
         episode = read_trajectory(path := last_path(run, entry), run.store.events(path))
@@ -162,7 +165,7 @@ def prepare_fork(
     config, change = repeat.config, [f"--without {name}" for name in without]
     new: dict[str, Any] = {"learning": None, "repeats": 1, "without": tuple(sorted({*config.without, *without}))}
     new["selection"] = Selection(split=entry.task.split or None, ids=(entry.task.id,))
-    if builds and without:  # building shows all rules, whatever the task
+    if builds and without:  # a building run shows all rules, whatever the task
         new |= {"library": str(folder.resolve()), "after": entry.index, "without": (*new["without"], RETRIEVAL)}
     if plan is not None:
         before = "\n".join(call_of(step.action) for step in _kept_steps(episode, at) if step.observation.accepted)
@@ -184,7 +187,7 @@ def prepare_fork(
 
 
 def _kept_steps(episode: Trajectory, at: int) -> list[Step]:
-    """Return the steps of the current round, without undone ones, after ``at`` actions of an episode."""
+    """Return the steps kept up to action ``at``: those of the round under way by then, without undone ones."""
     for played in episode.rounds:
         if at <= len(played.steps):
             break
@@ -199,7 +202,7 @@ def _kept_steps(episode: Trajectory, at: int) -> list[Step]:
 
 
 def keep_recall(run: Run, fork: Fork) -> None:
-    """Copy the knowledge of the original episode to a forked one, unless the fork leaves out a part."""
+    """Copy the knowledge that the original episode recalled to a forked one, unless the fork leaves out a part."""
     if fork.without:
         return
     with closing(Run.open(Path(fork.run))) as original:

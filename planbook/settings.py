@@ -38,7 +38,7 @@ from planbook.workers import Hosting
 
 
 def _numbers_of(flag: str) -> Callable[[Any], Any]:
-    """Return a reader of A-B, N, or several with commas, which raises BadArgument."""
+    """Return a function that reads A-B, N, or several with commas. It raises BadArgument."""
 
     def read(value: Any) -> Any:
         if isinstance(value, str):
@@ -153,13 +153,15 @@ class Settings(Playing, Building, Invocation):
         fields = type(self).model_fields
         given = [name for name in fields if name in names and self.was_given(name)]
         if given:
-            flags = ", ".join(how.flag for name in given if (how := option_of(name, fields[name])))
+            flags = ", ".join(details.flag for name in given if (details := option_of(name, fields[name])))
             raise BadArgument(f"{source} already says what is played; leave out {flags}")
 
     def refuse_fixed(self, source: str) -> None:
         """Raise BadArgument if a field was given that cannot change once a run has begun."""
         fields = type(self).model_fields
-        self.refuse(source, {name for name in fields if (how := option_of(name, fields[name])) and not how.on_resume})
+        self.refuse(
+            source, {name for name in fields if (details := option_of(name, fields[name])) and not details.on_resume}
+        )
 
     # Objects that follow from the fields
 
@@ -179,13 +181,13 @@ class Settings(Playing, Building, Invocation):
         return validate(self.environment().Options, {**paper.env_options, **self.env_options, **actions}, "--option")
 
     def with_learned_library(self) -> Self:
-        """Return the settings with the library that a shipped run learned, if it exists and no other was given."""
+        """Return the settings with the library that a shipped run learned, if there is one and no library was given."""
         if self.was_given("library") or not (LIBRARIES[LEARNED_LIBRARY] / self.environment().name).is_dir():
             return self
         return self.model_copy(update={"library": LEARNED_LIBRARY})
 
     def paper_settings(self, planner: str, *, building: bool = False) -> PaperSettings:
-        """Return the settings of the method's paper if --paper was given, else none. Raises BadArgument."""
+        """Return the settings of the method's paper if --paper was given, else NO_PAPER. Raises BadArgument."""
         if not self.paper:
             return NO_PAPER
         return paper_settings(planner, self.env, self.split.partition(":")[0], self.chosen_types, building=building)
@@ -193,7 +195,7 @@ class Settings(Playing, Building, Invocation):
     def with_default_tasks(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:
         """Return the settings with a split and seeds where none are given.
 
-        The split is the first of ``splits`` that exists; ``count`` seeds are drawn from ``seeds``, by the run's seed.
+        The split is the first of ``splits`` that exists; ``count`` seeds are drawn from ``seeds``, with the run's seed.
         """
         environment, options = self.environment(), self.environment_options()
         known = environment.task_splits(options)
@@ -213,11 +215,11 @@ class Settings(Playing, Building, Invocation):
 
     @property
     def chosen_types(self) -> tuple[str, ...]:
-        """The task types among ``types``."""
+        """The values of ``types`` that are task types, and not ``found`` or ``given``."""
         return tuple(name for name in self.types if name not in (FOUND, GIVEN))
 
     def source_of_types(self, *, building: bool) -> SourceOfTypes:
-        """Return the source of task types: by default that of the library, or FOUND to build without given types.
+        """Return the source of task types: by default that of the library, or FOUND to build on tasks without types.
 
         Raises BadArgument.
         """
@@ -256,7 +258,7 @@ class Settings(Playing, Building, Invocation):
         return goals
 
     def learning(self, split: str = "") -> Learning:
-        """Return the settings of building rules on the given split, else on ``split``.
+        """Return the settings for building rules; the default start is that for the chosen split, else for ``split``.
 
         Raises BadArgument, UnknownEnvironment.
         """
@@ -266,9 +268,9 @@ class Settings(Playing, Building, Invocation):
         return Learning(**values)
 
     def config(self, planner: str, options: Mapping[str, JsonValue] = {}, *, building: bool = False) -> Config:
-        """Return the configuration of a run of the given planner, else of ``planner``.
+        """Return the configuration of a run. ``planner`` is used if none was chosen.
 
-        Settings that were given come first, then ``options`` of the planner, then the paper's settings. Raises
+        Settings that were given override ``options`` of the planner, and these override the paper's settings. Raises
         BadArgument, UnknownEnvironment, UnknownStrategy.
         """
         planner = self.planner or planner
@@ -309,11 +311,11 @@ class Settings(Playing, Building, Invocation):
             raise BadArgument(f"--library {self.library}: no such folder; there are also {', '.join(LIBRARIES)}")
         return str(folder)
 
-    def sampling_by_role(self, usual: Mapping[str, JsonValue] = {}) -> dict[str, Sampling]:
-        """Return the sampling of each role: given for the role, else for all roles, else ``usual``."""
+    def sampling_by_role(self, defaults: Mapping[str, JsonValue] = {}) -> dict[str, Sampling]:
+        """Return the sampling of each role: given for the role, else for all roles, else ``defaults``."""
         roles = {role: sampling.model_dump(exclude_unset=True) for role, sampling in self.sampling.items()}
-        if usual:
-            roles[DEFAULT_ROLE] = {**usual, **roles.get(DEFAULT_ROLE, {})}
+        if defaults:
+            roles[DEFAULT_ROLE] = {**defaults, **roles.get(DEFAULT_ROLE, {})}
         shared = roles.get(DEFAULT_ROLE, {})
         return {role: validate(Sampling, {**shared, **own}, "--sampling") for role, own in roles.items()}
 

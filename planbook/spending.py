@@ -15,27 +15,27 @@ RECORDING = re.compile(r"^(recorded:.+?\+(?=[a-z]+:))+", re.DOTALL)
 
 
 def prices_from(path: Path | None) -> Price:
-    """Return a function that prices replies in US dollars, from the user's or the shipped table. Raises ModelError."""
+    """Return a function that prices replies in US dollars, by this table or the shipped one. Raises BadPrices."""
     table = Prices.load(path)
 
     def price(model: str, reply: Reply) -> float | None:
-        kind, _, name = paid(model).partition(":")
+        kind, _, name = without_recording(model).partition(":")
         return 0.0 if kind in FREE or reply.replayed else table.cost(name, reply.usage)
 
     return price
 
 
-def paid(model: str) -> str:
-    """Return the full name of the model that costs money: of a recording, the one that answers missing replies."""
+def without_recording(model: str) -> str:
+    """Return the model that answers what is not recorded: openai:NAME for recorded:FILE+openai:NAME."""
     return RECORDING.sub("", model, count=1)
 
 
 def check_money(models: Iterable[str], budget: Budget | None, path: Path | None) -> None:
-    """Raise BadArgument, BadPrices unless every model has a price or money is not limited."""
+    """Raise BadArgument if money is limited and a model has no price, BadPrices if the table cannot be read."""
     if budget is None or budget.money is None:
         return
     table = Prices.load(path)
-    for model in sorted(set(map(paid, models))):
+    for model in sorted(set(map(without_recording, models))):
         kind, _, name = model.partition(":")
         if kind not in FREE and table.price(name) is None:
             raise BadArgument(

@@ -1,4 +1,4 @@
-"""Wording of counts, figures, outcomes and foreign texts in all output."""
+"""Wording of counts, figures and outcomes in all output, and escaping of text from outside."""
 
 from collections.abc import Iterable, Mapping
 
@@ -62,7 +62,7 @@ def in_words(cause: str) -> str:
 
 
 def outcome_of(ending: Ending) -> str:
-    """Return the outcome in a word or two; a task that was not judged does not count as a failure."""
+    """Return the outcome in a few words; a task that was not judged or was skipped is not called a failure."""
     return {NOT_JUDGED: UNJUDGED, TYPE_SOLVED: SKIPPED}.get(ending.cause) or in_words(ending.outcome.value)
 
 
@@ -72,7 +72,7 @@ def first_line(message: str) -> str:
 
 
 def why(ending: Ending) -> str:
-    """Return the reason of a failure in brackets: the message, else the cause. Empty if solved."""
+    """Return the reason for a failure in parentheses: the message, else the cause. Empty if solved."""
     return f" ({first_line(ending.message) or in_words(ending.cause)})" if ending.cause else ""
 
 

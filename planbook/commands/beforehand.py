@@ -12,7 +12,7 @@ from planbook.planner import METHODS, Memory, method
 
 
 def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
-    """Warn about task types without a procedure. Raises BadProcedure, BadArgument if there is no procedure at all.
+    """Warn about task types without a procedure. Raises BadProcedure, and BadArgument if there is none at all.
 
     With ``after``, there may be none: the first points of a learning curve come before the first procedure.
     """
@@ -32,7 +32,7 @@ def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> N
 
 
 def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
-    """Warn about goals for which no procedure is certain. A goal may be known only once its episode has begun."""
+    """Warn about goals without a certain procedure, as far as goals are known before the episodes begin."""
     visible = [task.model_copy(update=config.task_overrides(task)) for task in tasks]
     unmatched = sum(bool(task.goal) and memory.recall(task).procedure is None for task in visible)
     if unmatched:

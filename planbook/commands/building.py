@@ -114,7 +114,7 @@ def learners(config: Config) -> tuple[str, ...]:
 
 
 def check_verifying(config: Config) -> None:
-    """Raise BadArgument unless procedures can be verified in the environment, or are not learned."""
+    """Raise BadArgument if procedures are to be learned but cannot be verified in the environment."""
     assert config.learning is not None
     if not config.learning.procedures:
         return

@@ -108,7 +108,7 @@ class Demo:
         self.screen.print(message, markup=False, soft_wrap=True)
 
     def folder(self, settings: Settings, name: str) -> Path:
-        """Return the folder of a run, which no other part uses."""
+        """Return the folder for a run; no other part uses it."""
         if self._settings.out:
             return self._settings.out / f"{settings.env}-{name}"
         plain = settings.model_copy(update={"planner_options": {}})

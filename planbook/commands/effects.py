@@ -1,4 +1,4 @@
-"""The effect of each rule and skill: test runs without it, compared with one with everything."""
+"""The effect of each rule and skill: test runs without it, compared with a run with everything."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -108,7 +108,7 @@ def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series
 
 
 def _ablations(config: Config, parts: Sequence[str]) -> Mapping[str, tuple[Config, list[Task]]]:
-    """Return the configuration without each part, and the tasks that it affects."""
+    """Return, by part, the configuration without it and the tasks that this affects."""
     tasks, known, ablations = tasks_of(config), memory_of(config), dict[str, tuple[Config, list[Task]]]()
     for part in parts:
         ablated = config.model_copy(update={"without": tuple(sorted({*config.without, part}))})

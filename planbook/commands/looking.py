@@ -252,7 +252,7 @@ def _readable(folders: Iterable[Path], price: Price) -> tuple[list[RunResults], 
 
 
 def _chosen(runs: Sequence[RunResults], where: Sequence[str]) -> list[RunResults]:
-    """Return the runs with these settings. Raises BadArgument if there is none; the message has the existing values."""
+    """Return the runs with these settings. Raises BadArgument if there are none; the message lists existing values."""
     chosen = list(runs)
     for short_name, value in parse_where(where).items():
         name = full_name(short_name, (run.run.config for run in runs))

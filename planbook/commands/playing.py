@@ -80,7 +80,7 @@ def play(
     rerun_of: str = "",
     forked: Fork | None = None,
 ) -> tuple[int, Summary]:
-    """Begin a run, or resume it if its folder holds the same one, and play it to the end.
+    """Begin a run, or resume it if the folder already holds it, and play it to the end.
 
     ``store`` is the URL of the database that keeps the events, instead of the folder. ``tasks`` are by default those
     that the configuration selects; a repeated run passes its own. ``forked`` says where the run was forked from.
@@ -143,9 +143,9 @@ def resume(folder: Path, hosting: Hosting, *, again: str | None = None) -> tuple
 def play_run(
     run: Run, hosting: Hosting, *, watch: Watch | None = None, again: Sequence[str] = ()
 ) -> tuple[int, Summary]:
-    """Play the open episodes of a run, print its results, and return the exit code.
+    """Play the open episodes of a run, print its results, and return the exit code and the summary.
 
-    The endings in the scopes ``again`` are set aside, and their episodes played again.
+    Endings in the scopes ``again`` are set aside, and those episodes are played again.
     """
     note = notice_changes(run, hosting, again=bool(again))
     if again:
@@ -180,7 +180,7 @@ def play_run(
 
 
 def _formulate(run: Run, stopped: BudgetEnded) -> bool:
-    """Write the manual of a building run with the share of the budget kept for it; return False if there is none."""
+    """Write the manual of a building run with the share of the budget kept for it. Returns whether it was written."""
     from planbook.learning.stages import formulate_with_kept
 
     return formulate_with_kept(run, stopped)

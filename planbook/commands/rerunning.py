@@ -29,8 +29,9 @@ from planbook.workers import Hosting
 class Rerun(BaseModel):
     """Output of ``rerun --json`` and ``fork --json``.
 
-    ``differed`` lists changed inputs, ``episodes`` those that came out differently; with ``deterministic``, none should
-    have. ``learnt_the_same`` is True if two building runs learned the same.
+    ``differed`` lists the inputs that changed, ``episodes`` the episodes that came out differently; if
+    ``deterministic`` is True, there should be none of the latter. ``learnt_the_same`` is None unless these are
+    building runs.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -71,8 +72,8 @@ def rerun(run: Path, settings: Settings, recorded: bool) -> tuple[int, Rerun]:
 def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings) -> tuple[int, Rerun]:
     """Continue EPISODE of RUN from one of its actions: with a plan, another model, or without a rule.
 
-    EPISODE is its number from 0, the id of its task, or `failed`. Replies before the action --at come from the record;
-    after it the model is asked, or the plan is run. The branch is a run of one episode below RUN/branches, unless --out
+    EPISODE is its number from 0, the id of its task, or `failed`. Until the action --at, replies come from the record;
+    after it, the model is asked or the plan is run. The branch is a run of one episode below RUN/branches, unless --out
     names another folder. The report of RUN shows it next to the episode.
     """
     check_ablations(settings.without)
@@ -104,7 +105,7 @@ def play_again(
         forked=repeat.forked,
     )
     with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run), store=store)) as second:
-        differed = (*repeat.differs, *_environment_changes(first, second))
+        differed = (*repeat.changed_inputs, *_environment_changes(first, second))
         episodes = tuple(repeated_episodes(first, second))
         learnt = learned_the_same(first, second) if repeat.config.learning else None
     result = Rerun(
@@ -116,7 +117,7 @@ def play_again(
         learnt_the_same=learnt,
         episodes=tuple(episode for episode in episodes if episode.way is not Way.SAME),
     )
-    for line in differed[len(repeat.differs) :]:
+    for line in differed[len(repeat.changed_inputs) :]:
         screen.print(f"Played with another {line}.", soft_wrap=True)
     _show_result(screen, result)
     return code or (errors.BROKEN if _has_diverged(result) and result.deterministic else errors.OK), result
@@ -128,14 +129,14 @@ def _has_diverged(result: Rerun) -> bool:
 
 
 def _show_changes(out: Console, folder: Path, repeat: Repeat) -> None:
-    if repeat.goes_on:
+    if repeat.original_is_played:
         note = f"Note: {folder} is still being played; episodes that do not end in the meantime are not compared."
         out.print(note, style="yellow", soft_wrap=True)
-    if not repeat.differs:
+    if not repeat.changed_inputs:
         out.print(f"None of the inputs of {folder} has changed since.", soft_wrap=True)
         return
     out.print(f"Changed since {folder} began:", soft_wrap=True)
-    for line in repeat.differs:
+    for line in repeat.changed_inputs:
         out.print(f"  {line}", soft_wrap=True)
 
 
@@ -199,7 +200,7 @@ def replay(recorded: Path | None, settings: Settings) -> CommandResult:
 
 
 def compare_run(folder: Path, hosting: Hosting) -> tuple[int, Replayed]:
-    """Play a recorded run again, print the first difference of each episode, and return the exit code."""
+    """Play a recorded run again, print the first difference of each episode, and return the exit code and counts."""
     if hosting.executor != "threads":
         raise errors.BadArgument("--executor: a RUN is replayed in threads of this process; leave the option out")
     begun = time.monotonic()

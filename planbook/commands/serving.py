@@ -20,9 +20,9 @@ from planbook.sandbox import Sandbox
 from planbook.settings import Settings
 
 DEFAULT_ACTIONS = 10_000
-"""Default of --actions: maximum number of actions of the plans of one task."""
+"""Default of --actions, the maximum number of actions that all plans of one task may take."""
 FREE = "session"
-"""Id and type of the task of an environment without tasks, which the client defines."""
+"""Id and type of the only task in an environment without tasks; what to do is up to the client."""
 
 
 @click.command()

@@ -92,7 +92,7 @@ def test_config(settings: Settings) -> Config:
 
 
 class Series:
-    """Plays runs one after another, within one budget for all."""
+    """Plays runs one after another that share one budget."""
 
     def __init__(self, settings: Settings) -> None:
         self._hosting, self._store = settings.hosting(), settings.store

@@ -60,10 +60,11 @@ class GraphArguments(NamedTuple):
     side_by_side: int = 1
 
 
-class GraphRan(BaseModel):
+class GraphResult(BaseModel):
     """Output of ``graph run --json``.
 
-    ``answer`` is that of the last pass, ``answers`` has those of all its nodes; ``problem`` says why it stopped early.
+    ``answer`` is that of the last pass, ``answers`` has those of all its nodes; ``problem`` says why the
+    passes stopped early.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -100,7 +101,7 @@ def task_of(file: GraphFile) -> Task:
     return Task(id=file.name, env=file.name, split="", type="graph", goal=file.about or file.name)
 
 
-def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path | None) -> tuple[int, GraphRan]:
+def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path | None) -> tuple[int, GraphResult]:
     """Run the passes, or resume them if the folder holds the same run. Return the exit code and the result."""
     config, task = config_of(file, text, arguments), task_of(file)
     made = inputs_of_graph(config, arguments.invocation.prices)
@@ -118,11 +119,11 @@ class _GraphPasses:
     def __init__(self, run: Run, file: GraphFile, arguments: GraphArguments) -> None:
         self.run, self.file, self.arguments = run, file, arguments
         self.steering = Steering()
-        self.result = GraphRan(graph=file.name, passes=0, run=str(run.folder))
+        self.result = GraphResult(graph=file.name, passes=0, run=str(run.folder))
         self.database: GraphDatabase = file.new_database()
         self._begun: dict[str, dict[str, Any]] = {}
 
-    def run_all(self) -> tuple[int, GraphRan]:
+    def run_all(self) -> tuple[int, GraphResult]:
         """Run all passes until an error or the end of the budget. Errors that the run cannot record are raised."""
         code, problem, remedy = self._run_in_thread()
         spent = self.run.meter.spent

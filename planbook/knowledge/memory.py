@@ -33,8 +33,8 @@ PROCEDURES = "procedures"
 class GroupedMemory:
     """Recalls the knowledge of a task's group; nothing for a group without building tasks."""
 
-    def __init__(self, run: Config, by_group: Mapping[str, Memory]) -> None:
-        self._learning, self._by_group = run.learning, by_group
+    def __init__(self, building: Config, by_group: Mapping[str, Memory]) -> None:
+        self._learning, self._by_group = building.learning, by_group
 
     def recall(self, task: Task) -> Recall:
         """Return the knowledge for a task."""
@@ -88,10 +88,10 @@ def _procedure_library(config: Config, folder: Path) -> ProcedureLibrary:
 
 
 def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearnedMemory:
-    """Return a memory of some knowledge, under the run's ablations.
+    """Return a memory of this knowledge, without what the run leaves out.
 
-    While rules are built, a planner gets all of them, so that each is tried and cited. Later it gets only those for its
-    task, if they were ``learned``.
+    While rules are built, the planner gets all of them, so that each is tried and cited. Later it gets only those for
+    its task, provided that they were ``learned``.
     """
     if config.learning is None:
         knowledge = without_single(knowledge, config.without)
@@ -125,7 +125,7 @@ def _run_memory(config: Config, folder: Path) -> Memory:
 
 
 def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:
-    """Return the knowledge with the usual example for the environment and, if it has no rules, the usual rules."""
+    """Return the knowledge with the environment's default example and, if it has no rules, the default rules."""
     start = start_of(config, usual_starts(config.environment.name, config.selection.split or ""))
     rules = knowledge.rules or start.rules
     return knowledge.model_copy(update={"example": start.example, "rules": rules})

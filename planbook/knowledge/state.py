@@ -34,7 +34,7 @@ ABLATIONS: Mapping[str, str] = {
 
 SKILL = "skill:"
 SINGLE = re.compile(rf"rule_\d+|{SKILL}.+")
-"""Matches a single rule, or a skill: everything that a success of a task type adds."""
+"""Matches the name of a rule, or of a task type's skill, which stands for the procedure made from it, too."""
 
 
 def check_ablations(names: Iterable[str], *, building: bool = False) -> None:
@@ -62,7 +62,7 @@ def single_parts(knowledge: Knowledge) -> list[str]:
 def without_single(knowledge: Knowledge, names: Collection[str]) -> Knowledge:
     """Return the knowledge without the named rules and skills; the manual loses only the rules.
 
-    The procedure that was made of a skill is left out with it.
+    The procedure made from a skill is left out with it.
     """
     named = {name for name in names if SINGLE.fullmatch(name)} & set(single_parts(knowledge))
     if not named:
@@ -88,15 +88,14 @@ def form_without(names: Iterable[str]) -> Form:
 
 
 SPOILT = "spoilt"
-"""Key in the event of a step that failed, with the reason; the step was started over."""
+"""Key of the reason in the event of a failed step, which is then started over."""
 
 
 def learn_once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch: Watch | None = None) -> Any:
-    """Return the ``learnt`` event of a step, which the first call makes; ``watch`` is called with every new event.
+    """Return the ``learnt`` event of a step, made once by ``make``; ``watch`` is called with every new event.
 
-    The record of an unfinished step may have replies to questions that are no longer asked, for example after an undo
-    by hand, or unusable replies, which are not worth repeating. Then the step starts over, in ``PATH/restart/N``.
-    Raises UnusableReply, ModelError, BudgetEnded.
+    A step starts over, in ``PATH/restart/N``, if its record no longer fits, for example after an undo by hand; and on
+    the next call if a reply was unusable. Raises UnusableReply, ModelError, BudgetEnded.
     """
     for attempt in _attempts(path):
         scope = Scope(run.journal(attempt, watch), attempt, roles)
@@ -132,8 +131,8 @@ class KnowledgeState(Learned):
     """The knowledge about a group of tasks after some episodes, and its history.
 
     ``streaks`` counts the successes in a row by task type; ``notes`` lists replies that learning could not use.
-    ``procedures_at`` has, for each type with a procedure, the number of changes of rules up to the episode in which the
-    procedure was learned.
+    ``procedures_at`` has, for each type with a procedure, the number of changes to the rules up to and including the
+    episode that the procedure was learned from.
     """
 
     knowledge: Knowledge
@@ -143,15 +142,15 @@ class KnowledgeState(Learned):
     notes: tuple[str, ...] = ()
     procedures_at: dict[str, int] = {}
 
-    def with_procedures_of(self, before: "KnowledgeState") -> "KnowledgeState":
-        """Return the state with the present position in the history for types whose procedures have changed."""
+    def with_positions_of_changed_procedures(self, before: "KnowledgeState") -> "KnowledgeState":
+        """Return the state with ``procedures_at`` updated for types whose procedures differ from those ``before``."""
         old = before.knowledge.procedures
         changed = [kind for kind, procedure in self.knowledge.procedures.items() if procedure != old.get(kind)]
         at = {**self.procedures_at, **dict.fromkeys(changed, len(self.history.entries))}
         return self.model_copy(update={"procedures_at": at})
 
     def with_history(self, history: History) -> "KnowledgeState":
-        """Return the state with the rules of a history. The obedience of a rule is reset if its check has changed."""
+        """Return the state with the rules of a history. If a rule's check changed, its obedience is reset."""
         before, after = ({rule.id: rule.check for rule in book.active} for book in (self.history.book, history.book))
         edited = {id for id, check in after.items() if before.get(id, check) != check}
         citations = tuple(
@@ -197,7 +196,7 @@ def start_of(config: Config, names: Sequence[str]) -> Start:
 
 
 def _join_examples(known: str, starting: str) -> str:
-    """Return the example of the library and that of the starts, without repetition (appendix D, 53 types)."""
+    """Join the example of the library and that of the starts, or return one of them if it contains the other."""
     if known.strip() in starting:
         return starting
     return known if starting.strip() in known else f"{known}\n{starting}"
@@ -209,7 +208,7 @@ def beginning_path(group: str) -> str:
 
 
 def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
-    """Return the knowledge of an earlier building run or a folder; numbers of deleted rules are not reused."""
+    """Return the knowledge in the library, and its rule book, so that numbers of deleted rules are not reused."""
     folder = config.library_folder
     if not is_run(folder):
         knowledge = read_knowledge(folder, config.environment, config.environment_options)
@@ -252,20 +251,20 @@ def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
 
 
 def read_undone(run: Run) -> dict[tuple[str, int], int]:
-    """Return the entries before which changes were undone by hand, by group and number of entries at that time."""
+    """Return the number of the first entry undone by each undo by hand, by group and number of entries then."""
     rows: Iterable[Any] = run.store.events("undo", "undo")
     return {(row.body["group"], row.body["after"]): row.body["entry"] for row in rows}
 
 
 def with_undone(state: KnowledgeState, group: str, undone: Mapping[tuple[str, int], int]) -> KnowledgeState:
-    """Return the state after the changes that were undone by hand at this point."""
+    """Return the state with the undos by hand that were made when the history was as long as it is now."""
     while (entry := undone.get((group, len(state.history.entries)))) is not None:
         state = state.with_history(state.history.undo(entry))
     return state
 
 
 def with_manual(run: Run, group: str, state: KnowledgeState, tokens: int | None = None) -> Knowledge:
-    """Return the group's knowledge, with its manual if these rules were formulated."""
+    """Return the group's knowledge, with its manual, cut to ``tokens``, if these rules were formulated."""
     recorded = learned_at(run, formulating_path(group, state))
     if recorded is None:
         return state.knowledge

@@ -19,7 +19,7 @@ from planbook.spending import prices_from
 
 
 def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
-    """Carry out ``planbook cost``. Raises BadRun, BadArgument, ModelError."""
+    """Carry out ``planbook cost``. Raises BadRun, BadArgument, BadPrices."""
     out = console()
     with closing(Run.open(folder)) as run:
         cost = read_run(run, price=prices_from(prices)).building_cost()

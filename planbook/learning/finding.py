@@ -25,7 +25,7 @@ LOG = logging.getLogger(__name__)
 
 
 def with_found_type(knowledge: Knowledge, task: Task) -> Task:
-    """Return a task with its found type and params, from its example or from its goal."""
+    """Return a task with its found type and params, from the type that has it as an example, else from its goal."""
     for kind in knowledge.found:
         for example in kind.examples:
             if example.task_id == task.id:
@@ -39,9 +39,9 @@ def typed_episode(knowledge: Knowledge, episode: Trajectory) -> Trajectory:
 
 
 def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str, *, describes: bool) -> Knowledge:
-    """Return the knowledge with a solved task in its type, or in a new type if both plan and wording are new.
+    """Return the knowledge with a solved task added to its type, or to a new type if both plan and wording are new.
 
-    A task whose goal has a known pattern is of that type, whatever its plan: no text could distinguish them later.
+    A task whose goal fits the pattern of a type is of that type, whatever its plan: later only the goal can decide.
     ``describes`` lets the Builder name new types. Raises ModelError, BudgetEnded.
     """
     if not episode.ending.outcome.solved or not code.strip():
@@ -60,7 +60,7 @@ def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str
 
 
 def type_named(knowledge: Knowledge, name: str) -> FoundType | None:
-    """Return the found type of a name, or None."""
+    """Return the found type with that name, or None."""
     return next((found for found in knowledge.found if found.name == name), None)
 
 
@@ -97,7 +97,7 @@ def publish(knowledge: Knowledge, before: Knowledge, name: str, *, repaired: boo
 
 
 def with_readings(knowledge: Knowledge, name: str, readings: Mapping[str, Reading | None]) -> Knowledge:
-    """Return the knowledge with what was read after tasks of a found type, by task id, and the post-condition."""
+    """Return the knowledge with the readings after tasks of a found type, by task id, and their post-condition."""
     found = type_named(knowledge, name)
     if found is None:
         return knowledge

@@ -42,7 +42,7 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
 
 
 def read_source(path: Path) -> Source:
-    """Read a source once, for its digest. Raises BadArgument, BadRun."""
+    """Read a source once, and return it with the digest of its episodes. Raises BadArgument, BadRun."""
     if not path.exists() or (path.is_dir() and not is_run(path)):
         raise BadArgument(f"--from {path}: name the folder of a run, or a file that `planbook export` wrote")
     digest, facts, count = hashlib.sha256(), list[RunFacts](), 0
@@ -52,13 +52,13 @@ def read_source(path: Path) -> Source:
         count += 1
     if not facts:
         raise BadArgument(f"--from {path}: none of its episodes has ended")
-    if is_run(path):  # its configuration has the whole paths of user files
+    if is_run(path):  # run.json has the full paths of user files, episodes have only their names
         facts[0] = facts[0].model_copy(update={"config": RunFile.read(path).config.model_dump(mode="json")})
     return Given(path=str(path.resolve()), sha256=digest.hexdigest(), episodes=count), facts[0]
 
 
 def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
-    """Return the environment, options and split on which the sources agree, as defaults for the command line."""
+    """Return the environment and options on which the sources agree, and the split of the first, as defaults."""
     configs = [facts.config for _, facts in sources]
     common: dict[str, Any] = {}
     for name in ("env", "env_options"):
@@ -70,7 +70,7 @@ def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
 
 
 def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
-    """Return the method that played the episodes, with its options; AutoManual if it is unknown here."""
+    """Return the method that played the episodes, and its options; AutoManual if there are several or it is unknown."""
     planners = {facts.planner for _, facts in sources}
     planner = planners.pop() if len(planners) == 1 else ""
     options: Any = sources[0][1].config.get("planner_options") or {}

@@ -84,7 +84,7 @@ class Learner:
         group, before = group_of(self.learning, entry.task.type), self.state(entry.task.type)
 
         def make(scope: Scope) -> Body:
-            state = self._learn(scope, before, entry, ending, worker).with_procedures_of(before)
+            state = self._learn(scope, before, entry, ending, worker).with_positions_of_changed_procedures(before)
             state = self._renew_procedures(scope, state, worker) if self._is_last(entry) else state
             return state.model_dump(mode="json")
 
@@ -161,7 +161,7 @@ class Learner:
         failure: str,
         worker: EpisodeWorker,
     ) -> KnowledgeState:
-        """Let the Builder learn from an episode, then consolidate if rules are too many or newly useless.
+        """Let the Builder learn from an episode, then consolidate if rules are too many, or one has become useless.
 
         ``failure`` describes how a procedure failed on another task.
         """
@@ -185,7 +185,7 @@ class Learner:
         return self._consolidate(scope, state, worker, settings) if must_consolidate else state
 
     def _settings(self, worker: EpisodeWorker, latest: Trajectory) -> BuilderSettings:
-        """Return the settings of rule building, which tries rule checks, if used, on all episodes so far."""
+        """Return the settings for building rules; checks of rules, if used, are tried on all episodes so far."""
         settings = builder_settings(self._config)
         if not self.learning.checks:
             return settings
@@ -210,7 +210,7 @@ class Learner:
 
 
 def builder_settings(config: Config) -> BuilderSettings:
-    """Return the settings of rule building in a run."""
+    """Return the settings for building rules in a run."""
     assert config.learning is not None
     left_out = set(config.without)
     return BuilderSettings(
@@ -233,7 +233,7 @@ def read_episode(run: Run, entry: Entry) -> Trajectory:
 def describe_episodes(run: Run, ids: list[str]) -> str:
     """Return the text of episodes for the Consolidator, from their last attempts. Raises LookupError for an unknown id.
 
-    The logs of rules name an episode that was started over by the scope in which it ended: ``task/3/restart/1``.
+    In the logs of rules, an episode that was started over has the id of its last attempt, such as ``task/3/restart/1``.
     """
     entries = {entry.path: entry for entry in run.entries()}
     named = {id: entries.get(without_restart(id)) for id in ids}

@@ -52,9 +52,9 @@ def read_after(episode: Trajectory) -> Reading | None:
 
 
 def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return plan code that raises unless the common values of all readings hold; empty if there are none.
+    """Return plan code that raises unless the values common to all readings are found; empty if there are none.
 
-    A value is common if it was the same after several tasks, or always that of the same parameter.
+    A value is common if it was the same after several tasks, or always equal to the same param.
     """
     known = [reading for reading in readings if reading is not None]
     if not known or len(known) < len(readings):

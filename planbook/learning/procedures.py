@@ -45,10 +45,10 @@ class ProcedureWriter:
     """The values read after the last verification on each task, by task id."""
 
     def after_episode(self, state: KnowledgeState, played: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
-        """Write a procedure after a success of a type without one, or if the type's procedure fails on the task.
+        """Write a procedure after a success if its type has none, or if the type's procedure fails on the task.
 
         ``played`` are the episodes of the type, the latest last. Returns the state, and a description of how a
-        procedure failed.
+        new procedure failed on another task, if one did.
         """
         latest = played[-1]
         kind = latest.task.type
@@ -61,7 +61,7 @@ class ProcedureWriter:
         return self._write(state, played, existing, failed) if failed else (self._publish(state, existing), "")
 
     def renew(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
-        """Rewrite the procedure of a type if rules that fit it, on the environment or on errors, were added since.
+        """Rewrite the procedure of a type if rules about the environment or errors that fit the type are newer than it.
 
         The new procedure is kept if it solves all tasks of the type with no more actions than the old one.
         """

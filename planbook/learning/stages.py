@@ -36,15 +36,15 @@ SHORT_MANUAL = "manual.short.md"
 def build(
     run: Run, on_ending: Callable[[Entry, Ending], None], *, hosting: Hosting, watch: Watch | None = None
 ) -> bool:
-    """Play the building tasks in order and learn from each. Returns False if Ctrl-C stopped it.
+    """Play the building tasks in order and learn from each. Returns False if it was stopped.
 
-    Call this again to continue a run that was stopped or killed. Without ``online``, all episodes are played before
-    anything is learned, and none is left out. Given episodes are copied instead of played.
+    Call this again to continue a run that was stopped or killed. With ``--without online``, all episodes are played
+    before anything is learned, and none is left out. Given episodes are copied instead of played.
     """
     learner, config = Learner(run, watch), run.config
     offline, copies = "online" in config.without, None
     if config.copies:
-        from planbook.learning.given import Copies  # the schema takes a while to import, and most runs need none
+        from planbook.learning.given import Copies  # the schema takes a while to import; most runs copy nothing
 
         copies = Copies(run)
     memory = learner if copies else playing_memory(config, learner)
@@ -90,7 +90,7 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
 
 
 def formulate_with_kept(run: Run, ended: BudgetEnded) -> bool:
-    """Write the manual of a building run with the rest of its budget. Returns whether it was written."""
+    """Write the manual of a building run with the share of its budget kept for it. Returns whether it was written."""
     if run.config.learning is None or not run.meter.budget.manual_share(ended.name):
         return False
     try:

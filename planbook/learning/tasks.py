@@ -27,7 +27,7 @@ def building_tasks(config: Config) -> list[Task]:
     assert config.learning is not None
     check_learning(config)
     if config.copies:
-        from planbook.learning.given import given_tasks  # the schema takes a while to import, and most runs need none
+        from planbook.learning.given import given_tasks  # the schema takes a while to import; most runs copy nothing
 
         return given_tasks(config)
     dice = random.Random(f"building/{config.seed}")

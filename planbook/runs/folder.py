@@ -29,7 +29,7 @@ RETRY_SECONDS = 0.05
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
-    """Create a folder named after the time, and after environment and planner unless a name is given. Raises BadRun."""
+    """Create a folder named after the time and ``name``, by default environment and planner. Raises BadRun."""
     name = name or f"{Path(config.env.partition(':')[0]).stem}-{Path(config.planner.partition(':')[0]).stem}"
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{name}"
     for name in (stem, *(f"{stem}-{number}" for number in range(2, 1000))):
@@ -96,14 +96,14 @@ def _lock(descriptor: int, kind: int) -> None:
 OnPath = Callable[[Path], Path]
 """Returns another path for a file or folder."""
 SEARCHED_PARENTS = 4
-"""Number of folders above the run's own in which moved files are searched."""
+"""Number of folders above the run's own in which moved files are searched for."""
 
 
 def with_present_paths(config: Config, folder: Path) -> Config:
     """Return the configuration with the present paths of an environment, method, library, script or recording.
 
-    A path that exists is kept. Otherwise the end of the path is searched beside the run, in the folders above it, and
-    in the working folder. The digest of a file found there is checked like any other.
+    A path that exists is kept. Otherwise the last parts of the path are looked for beside the run, in the folders above
+    it, and in the working folder. The digest of a file found there is checked like any other.
     """
     return with_paths(config, lambda path: _find(path, folder))
 
@@ -230,7 +230,7 @@ class Fork(BaseModel):
 
 
 GRAPH_PLANNER = "graph"
-"""The planner of a run that holds passes of a prompt graph, in run.json."""
+"""The planner that run.json names for a run of a prompt graph."""
 
 
 class RunFile(BaseModel):

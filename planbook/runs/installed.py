@@ -26,7 +26,7 @@ RECORDED_PACKAGES = (
     "tree-sitter",
 )
 CODE = "planbook code"
-"""Names planbook's code in versions: an editable installation keeps its version while its files change."""
+"""Key of planbook's code among the versions; an editable installation keeps its version while its files change."""
 HERE = Path(__file__).resolve().parents[1]
 HOME = HERE.parent
 CODE_FILES = ("*.py", "*.j2", "*.yaml", "*.js")

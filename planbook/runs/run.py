@@ -38,10 +38,10 @@ STORE_FILE = "run.db"
 FORMULATOR_SHARE = 0.1
 """The share of a building run's budget that is kept for its manual, unless ``--budget formulator=SHARE`` is given."""
 PAUSED = "paused"
-"""Key of the event of a pause, which otherwise looks like the end of an invocation."""
+"""Key that marks a pause in an event that otherwise ends an invocation."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
 """Files that a run killed at its beginning may have left; an older planbook wrote the last one."""
-NONE: Mapping[str, int] = {}
+NO_COUNTS: Mapping[str, int] = {}
 
 
 class Run:
@@ -71,7 +71,7 @@ class Run:
         made_of: MadeOf | None = None,
         rerun_of: str = "",
         forked: Fork | None = None,
-        unjudgeable: Mapping[str, int] = NONE,
+        unjudgeable: Mapping[str, int] = NO_COUNTS,
     ) -> Self:
         """Create a run in a folder, or open the existing one if it has the same configuration. Raises BadRun.
 
@@ -169,7 +169,7 @@ class Run:
     ) -> None:
         """Begin an invocation, and meter it: the spending of earlier invocations counts.
 
-        Their budget and timeouts stay in force unless new ones are given. ``models`` are asked beside the run's own;
+        Their budget and timeouts stay in force unless new ones are given. ``models`` are asked besides the run's own;
         the ``note`` is recorded with the invocation. Raises BadArgument, BadPrices.
         """
         new, before = invocation or Invocation(), self.file
@@ -283,7 +283,7 @@ def set_aside(run: Run) -> frozenset[str]:
 
 
 def recorded_endings(run: Run) -> dict[int, Ending]:
-    """Return the endings of a run, by index; the last one of an episode that was started over."""
+    """Return the endings of a run, by index; for an episode that was started over, the last one."""
     endings: dict[int, Ending] = {}
     excluded = set_aside(run)
     for row in run.store.events("task", "outcome"):

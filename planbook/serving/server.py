@@ -116,7 +116,7 @@ def params_like(examples: Sequence[Mapping[str, JsonValue]]) -> type[BaseModel]:
 
 
 def _annotation(values: Sequence[JsonValue]) -> Any:
-    """Return one annotation that allows all values; it does not restrict the items of objects."""
+    """Return one annotation that allows all values; it does not restrict what JSON objects contain."""
     types: list[Any] = [kind for kind in dict.fromkeys(map(type, values)) if kind is not list]
     if lists := [value for value in values if isinstance(value, list)]:
         types.append(list[_annotation([item for value in lists for item in value])])  # type: ignore[misc]

@@ -67,7 +67,7 @@ class PlanSession:
         self._open = ExitStack()
         self._ended = ""
         self._first: tuple[bool | None, ...] = ()
-        """The verdict on the first answer, which is final."""
+        """The verdict on the first answer, which is final; empty before it."""
 
     def close(self) -> None:
         """Close the environment."""

@@ -42,9 +42,9 @@ FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::float8[])
 ORDER BY place
 """
 """Adds events and texts in one statement: one transaction and one round trip to the server."""
-NUMBER = "((SELECT oid::bigint << 32 FROM pg_namespace WHERE nspname = %s) | %s)"
-"""The key of the advisory lock for a number of one run; all runs of a database share one space of keys."""
-TRY_LOCK, UNLOCK = f"SELECT pg_try_advisory_lock({NUMBER})", f"SELECT pg_advisory_unlock({NUMBER})"
+LOCK_KEY = "((SELECT oid::bigint << 32 FROM pg_namespace WHERE nspname = %s) | %s)"
+"""The key of the advisory lock with a number in one run; all runs in a database share one space of keys."""
+TRY_LOCK, UNLOCK = f"SELECT pg_try_advisory_lock({LOCK_KEY})", f"SELECT pg_advisory_unlock({LOCK_KEY})"
 PLAYING, FIRST_EPISODE = 0, 1
 """The number of the lock on playing the run, and that of the lock on the first episode."""
 IS_LOCKED = f"""

@@ -30,7 +30,7 @@ class Sqlite:
     """The file of a store, and the lock file beside it.
 
     A writer locks a byte of the lock file. SQLite itself waits for another process by sleeping for milliseconds; the
-    kernel wakes a process that waits for a lock at once.
+    kernel wakes a process as soon as the lock is free.
     """
 
     def __init__(self, path: Path, *, to_write: bool) -> None:
@@ -90,7 +90,7 @@ class Sqlite:
 
     @contextmanager
     def hold(self, index: int) -> Iterator[bool]:
-        """Try to lock a byte of the lock file; a new descriptor for each lock keeps out other threads too."""
+        """Try to lock the episode's byte of the lock file; a new descriptor for each keeps out other threads too."""
         descriptor = self._open_locks()
         try:
             yield _try_lock(descriptor, FIRST_EPISODE + index)
@@ -148,7 +148,7 @@ def _open_writer(path: Path) -> sqlite3.Connection:
 
 
 def _open_engine(path: Path, *, to_write: bool) -> Engine:
-    """Return an engine for the file; to read, it works even in a folder that cannot be written."""
+    """Return an engine for the file; one that only reads works even in a folder without write permission."""
     mode = "rwc" if to_write else "ro"
     fixed = "" if to_write or os.access(path.parent, os.W_OK) else "&immutable=1"
     url = f"sqlite:///file:{quote(str(path))}?mode={mode}{fixed}&uri=true"

@@ -157,7 +157,7 @@ class Store:
             yield from _read(connection, AFTER, {"row": number, "of_kind": kind})
 
     def hold(self, index: int) -> AbstractContextManager[bool]:
-        """Lock an episode against other threads and processes; give False if one has locked it.
+        """Lock an episode against other threads and processes; yield False if one has locked it.
 
         This is the lock of a lease. It ends if the process dies, or if its machine does not answer for a minute.
         """
@@ -171,7 +171,7 @@ class Store:
         self._database.claim()
 
     def is_claimed(self) -> bool:
-        """Return whether a process on any machine plays a run in a database. Raises BadRun."""
+        """Return whether a process on any machine plays the run; always False if the store is a file. Raises BadRun."""
         return self._database.is_claimed()
 
     @property

@@ -63,7 +63,8 @@ LEASE = Table(
     Column("lost", Integer, nullable=False),
     Column("events", Integer, nullable=False),
 )
-"""The last worker that leased an episode, the number lost on it in a row, and the most events it had by then."""
+"""The last worker that leased an episode, the number of workers lost on it in a row, and the highest number of events
+that it had reached."""
 TEXT = Table("text", METADATA, Column("hash", String(64), primary_key=True), Column("body", Text, nullable=False))
 
 
@@ -91,7 +92,7 @@ LONG_TEXT = 400
 """Strings of at least this many characters go to the table of texts."""
 TEXT_KEY = "$text"
 ESCAPE = "\\"
-"""Prefix of a key in a body that looks like one of the store's own."""
+"""Prefix added to a key in a body that looks like one of the store's own."""
 
 
 def pack(body: Body, texts: dict[str, str]) -> str:
@@ -167,7 +168,7 @@ class Schema:
 
     @classmethod
     def new(cls, url: str) -> Self:
-        """Return a schema with a new name. Raises BadArgument unless the URL is one of PostgreSQL."""
+        """Return a schema with a new name, to be created. Raises BadArgument unless the URL is for PostgreSQL."""
         if not url.startswith(URL_STARTS):
             option = f"--store {without_password(url)}"
             raise BadArgument(f"{option}: write postgresql://USER@HOST/DATABASE; without --store it is a file")
@@ -178,7 +179,7 @@ class Schema:
         return replace(self, url=without_password(self.url))
 
     def with_password_of(self, url: str | None) -> Self:
-        """Return the schema with a URL that may contain the password, unless the URL is of another database."""
+        """Return the schema with this URL, which may have a password; unchanged if the URL is of another database."""
         return replace(self, url=url) if url and without_password(url) == without_password(self.url) else self
 
     def __str__(self) -> str:
@@ -224,7 +225,7 @@ class StoreLedger:
             return int(connection.execute(select(LEDGER.c.calls).where(row)).scalar_one())
 
     def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
-        """Reserve an amount for a call if ``allows`` returns True; return its result."""
+        """Reserve an amount for a call if ``allows`` returns True. Returns whether it did."""
         with self._writing() as connection:
             _spend(connection, Amount())
             amounts = {row.call: Amount(row.calls, row.tokens, row.money) for row in connection.execute(select(LEDGER))}
@@ -266,7 +267,7 @@ LEASED = select(LEASE).where(LEASE.c.episode == bindparam("of"))
 
 
 class Losses(NamedTuple):
-    """The number of workers lost on an episode in a row, and the most events it had by then."""
+    """The number of workers lost on an episode in a row, and the highest number of events that it had reached."""
 
     lost: int
     events: int
@@ -284,10 +285,9 @@ class Leases:
             connection.execute(delete(LEASE))
 
     def losses(self, episode: int, count: Callable[[], int]) -> Losses:
-        """Return the number of workers in a row that were lost on an episode without progress.
+        """Return the workers lost in a row on an episode without progress, for a caller that has its lock.
 
-        The lease of an episode that nobody has locked is that of a lost worker. ``count`` returns the number of the
-        episode's events.
+        A lease that still exists is that of a lost worker. ``count`` returns the number of the episode's events.
         """
         with self._reading() as connection:
             before = connection.execute(LEASED, {"of": episode}).first()

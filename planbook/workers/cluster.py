@@ -28,9 +28,9 @@ GREET_SECONDS = 10.0
 """Seconds that the head may take to identify itself."""
 LOOK_SECONDS = 1.0
 """Seconds between two checks of the cluster."""
-OWN_PATIENCE, JOINED_PATIENCE = 2.0, 30.0
+OWN_SILENCE, JOINED_SILENCE = 2.0, 30.0
 """Seconds that a part of our own cluster, or of one that we joined, may be silent. Nobody restarts the head of our own;
-another may come back within the minute that Ray waits for it."""
+that of another may come back within the minute that Ray waits for it."""
 LOCAL_ADDRESSES = ("", "local", "auto")
 """Addresses of a cluster that Ray starts, or finds, on this machine."""
 
@@ -98,7 +98,7 @@ def on_the_cluster(jobs: int) -> Iterator[WorkerPlaces]:
     try:
         processors = int(ray.cluster_resources().get("CPU", 0))
         machines = sum(node["Alive"] for node in ray.nodes())
-        watch = ClusterWatch(_parts(), OWN_PATIENCE if not joined and address == "local" else JOINED_PATIENCE)
+        watch = ClusterWatch(_parts(), OWN_SILENCE if not joined and address == "local" else JOINED_SILENCE)
         with watch.watching():
             yield WorkerPlaces(max(1, min(jobs, processors)), RayWorker, machines, watch.check)
     finally:
@@ -110,7 +110,7 @@ def _parts() -> dict[str, str]:
     """Return the addresses of what this process needs: the head, and the process that runs workers on this machine."""
     ray = importlib.import_module("ray")
     context = ray.get_runtime_context()
-    if not context.gcs_address:  # a Ray client notices by itself that its cluster is gone
+    if not context.gcs_address:  # a Ray client itself notices that its cluster is gone
         return {}
     nodes = {node["NodeID"]: node for node in ray.nodes()}
     ours = nodes[context.get_node_id()]
@@ -155,10 +155,10 @@ def check_address(address: str) -> None:
 
 
 class ClusterWatch:
-    """Watches the parts of a cluster, given as names with addresses (HOST:PORT)."""
+    """Watches the parts of a cluster, given as names with addresses (HOST:PORT). ``max_silence`` is in seconds."""
 
-    def __init__(self, parts: Mapping[str, str], patience: float) -> None:
-        self._parts, self._patience = parts, patience
+    def __init__(self, parts: Mapping[str, str], max_silence: float) -> None:
+        self._parts, self._max_silence = parts, max_silence
         self._lost = ""
         self._answered: dict[str, float] = {}
         """The last time at which each part answered, by the monotonic clock."""
@@ -180,7 +180,7 @@ class ClusterWatch:
             problem = _connection_problem(address)
             if not problem:
                 self._answered[name] = time.monotonic()
-            elif time.monotonic() - self._answered[name] >= self._patience:
+            elif time.monotonic() - self._answered[name] >= self._max_silence:
                 self._lost = (
                     f"the Ray cluster was lost: its {name} at {address} does not answer any more ({problem}); "
                     "nothing recorded so far is lost"

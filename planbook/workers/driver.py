@@ -12,13 +12,13 @@ from planbook.errors import BadArgument, BadRun
 from planbook.planner import Ending, EpisodeStopped, Memory, Spent, add_cost
 from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
-from planbook.spending import paid, prices_from, spent_so_far
+from planbook.spending import prices_from, spent_so_far, without_recording
 from planbook.store import Watch
 from planbook.workers.episode import EpisodeWorker
 from planbook.workers.pool import OpenPlaces, WorkerPlaces, WorkerPool, in_threads, on_this_machine
 from planbook.workers.steering import Hosting, Steering, count_handled, request, requests
 from planbook.workers.worker import (
-    PATIENCE,
+    MAX_LOST,
     Job,
     OpenEpisodes,
     WorkerReport,
@@ -140,7 +140,7 @@ class RunDriver:
         """Raise a worker's error unless the run is stopping; a worker whose sandbox failed is replaced."""
         if isinstance(report.error, EpisodeStopped):
             self._stopped = True
-        elif isinstance(report.error, WorkerFailed) and self._failures + 1 < PATIENCE:
+        elif isinstance(report.error, WorkerFailed) and self._failures + 1 < MAX_LOST:
             self._failures += 1
             return self._replace(job)
         elif report.error is not None and not self._steering.stopped:
@@ -211,7 +211,7 @@ def check_executor(config: Config, hosting: Hosting) -> None:
         if name.startswith("object:"):
             raise BadArgument(f"{option}: {name} exists in this process only; put it in a file, or play in threads")
     for model in config.models.values():
-        if model.startswith("recorded:") and paid(model) != model:
+        if model.startswith("recorded:") and without_recording(model) != model:
             raise BadArgument(f"{option}: {model} writes its recording from one process; leave one of the two out")
     places_opener(hosting.executor)
 

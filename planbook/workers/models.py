@@ -75,7 +75,7 @@ def open_model(
 ) -> Model:
     """Open a model by its name; a shipped recording is named without its folder.
 
-    A run can serve as a recording. A ``strict`` recording answers only prompts with the recorded wording. Raises
+    A run can serve as a recording. A ``strict`` recording answers only prompts in the recorded wording. Raises
     ModelError, BadRun.
     """
     kind, _, name = spec.partition(":")
@@ -103,7 +103,7 @@ def _list_shipped(name: str) -> str:
 
 
 def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
-    """Check that every role that will be asked has a model. Raises BadArgument, ModelError."""
+    """Check that every role that will be asked, ``more`` included, has a model. Raises BadArgument, ModelError."""
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
     from_options = set() if config.copies else {*strategy.named(options, config.environment.name)}
@@ -197,7 +197,7 @@ def _replayed(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -
 class ForkedModel:
     """A model of a forked episode that repeats the replies before the fork, then asks another model.
 
-    Replies are found by place: prompts may have changed since, for example by a rule that was left out.
+    Replies are found by place: prompts may have changed since, for example because a rule was left out.
     """
 
     def __init__(self, before: Mapping[str, Reply], model: Model) -> None:
@@ -210,7 +210,7 @@ class ForkedModel:
 
 
 def replies_before(fork: Fork) -> dict[str, Reply]:
-    """Return the replies of an episode before its action ``fork.at``, by place. Raises BadRun."""
+    """Return the replies given in an episode before its action ``fork.at``, by place. Raises BadRun."""
     replies, actions = dict[str, Reply](), 0
     with closing(Run.open(Path(fork.run))) as run:
         path = last_path(run, run.entries()[fork.episode])

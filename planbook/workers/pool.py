@@ -85,7 +85,8 @@ def _watch(count: int, messages: "queue.SimpleQueue[Message]", poll: Callable[[]
 def wait_for(threads: Sequence[threading.Thread]) -> None:
     """Wait until the episodes under way have stopped at their next action; a second Ctrl-C ends the wait.
 
-    The process then ends at once, as if it were killed: without a sandbox, episodes would record false endings.
+    The process then ends at once, as if it were killed: if the sandbox were closed first, episodes would record
+    false endings.
     """
     try:
         for thread in threads:
@@ -109,7 +110,7 @@ class Remote(Protocol):
 
     @property
     def begun(self) -> bool:
-        """True once it has reached its job."""
+        """True once it is ready to begin its job."""
 
     def result(self) -> "WorkerReport | None":
         """Return its report, or None while it works. Raises WorkerLost."""

@@ -131,7 +131,7 @@ def requests(store: Store) -> list[Request]:
 
 
 def count_handled(store: Store) -> int:
-    """Return the number of requests before the present invocation, whose first event has its number of jobs."""
+    """Return the number of requests before the present invocation, which began with the last event with ``jobs``."""
     seen = handled = 0
     for event in store.events(SCOPE, ("control", "sitting")):
         seen += event.kind == "control"
@@ -145,7 +145,7 @@ def request(store: Store, what: Request) -> None:
 
 
 def append(store: Store, scope: str, kind: EventKind, body: Body) -> None:
-    """Add an event after those of its kind, also while other processes add some. Raises BadRun if it cannot."""
+    """Add an event after those of its kind, even while other processes add some. Raises BadRun if it cannot."""
     for left in reversed(range(TRIES)):
         try:
             store.put(scope, kind, sum(1 for _ in store.events(scope, kind)), body)

@@ -26,10 +26,10 @@ from planbook.workers.pool import in_threads
 from planbook.workers.steering import Control, Steering, count_handled
 
 IDLE_SECONDS = 0.1
-"""Seconds between two attempts to lease an episode while others lease all open ones."""
-PATIENCE = 3
-"""Workers in a row that may be lost on an episode without progress; the last one plays nothing else meanwhile."""
-LOST = f"{PATIENCE} worker processes in a row ended while they played this episode"
+"""Seconds between two attempts to lease an episode while others have leased all open ones."""
+MAX_LOST = 3
+"""Workers lost in a row on an episode, without progress, after which it is given up; the last plays nothing else."""
+LOST = f"{MAX_LOST} worker processes in a row ended while they played this episode"
 
 
 class OpenEpisodes:
@@ -58,7 +58,7 @@ class OpenEpisodes:
                     if ending.cause != DIVERGED:
                         self._endings.append((self._open.pop(index), ending))
 
-    def close(self, entry: Entry, ending: Ending) -> None:
+    def mark_ended(self, entry: Entry, ending: Ending) -> None:
         """Count an episode as ended."""
         with self._lock:
             if self._open.pop(entry.index, None):
@@ -115,44 +115,44 @@ class SharedLock:
 class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
-    The process that ``leads`` records a lease only if a worker was lost before: its own death ends the run.
+    The process that ``leads`` records a lease only after a worker was lost on the episode: its own death ends the run.
     """
 
     def __init__(self, run: Run, steering: Steering, episodes: OpenEpisodes, *, leads: bool) -> None:
         self._run, self._steering, self._leads = run, steering, leads
-        self._lock, self.open = SharedLock(), episodes
+        self._lock, self.open_episodes = SharedLock(), episodes
         self._name = worker_name()
 
     @contextmanager
     def lease(self) -> Iterator[Entry | None]:
         """Lease the next open episode while entered; give None once all have ended. Raises EpisodeStopped."""
-        while self.open:
-            for entry in self.open:
+        while self.open_episodes:
+            for entry in self.open_episodes:
                 if self._steering.stopped:
                     raise EpisodeStopped
                 with self._run.store.hold(entry.index) as acquired:
                     losses = self._losses(entry) if acquired else None
                     if losses is not None:
-                        with self._lock.acquire(alone=losses.lost == PATIENCE - 1), self._returning_lease(entry):
+                        with self._lock.acquire(alone=losses.lost == MAX_LOST - 1), self._returning_lease(entry):
                             if losses.lost or not self._leads:
                                 self._run.store.leases.take(entry.index, self._name, losses)
                             yield entry
                         return
-            self.open.wait()
+            self.open_episodes.wait()
         yield None
 
     def _losses(self, entry: Entry) -> Losses | None:
         """Return the losses on a locked episode; None if it has ended, or is given up now."""
-        self.open.refresh()
-        if entry not in self.open:
+        self.open_episodes.refresh()
+        if entry not in self.open_episodes:
             return None
         store = self._run.store
         losses = store.leases.losses(entry.index, lambda: sum(1 for _ in store.events(entry.path)))
         if losses.lost:
             store.ledger.release_below(entry.path)
-        if losses.lost < PATIENCE:
+        if losses.lost < MAX_LOST:
             return losses
-        self.open.close(entry, give_up(self._run, entry, LOST))
+        self.open_episodes.mark_ended(entry, give_up(self._run, entry, LOST))
         return None
 
     @contextmanager
@@ -169,7 +169,7 @@ class EpisodeQueue:
 class Job:
     """The input of a worker in another process. ``spent`` is the spending of the run so far.
 
-    Files that ``file`` names, for example a library or a user's environment, must have the same path on its machine.
+    Files that ``file`` names, such as a library or an environment, must have the same path on the worker's machine.
     """
 
     folder: Path
@@ -230,23 +230,24 @@ def play_in_threads(
     ``poll`` is called in this thread after each ending, and regularly. The process that leads passes the episodes that
     are ``still_open``.
     """
-    episodes = EpisodeQueue(
+    queue = EpisodeQueue(
         run, steering, OpenEpisodes(run) if still_open is None else still_open, leads=still_open is not None
     )
-    if not episodes.open:
+    if not queue.open_episodes:
         return True
     with workers_of(run, unsafe_no_sandbox, steering) as open_worker:
 
         def play_open(notify: Callable[[], None]) -> None:
             with open_worker() as worker:
                 while True:
-                    with episodes.lease() as entry:
+                    with queue.lease() as entry:
                         if entry is None:
                             return
-                        episodes.open.close(entry, play_episode(run, memory, entry, worker, watch))
+                        ending = play_episode(run, memory, entry, worker, watch)
+                        queue.open_episodes.mark_ended(entry, ending)
                     notify()
 
-        return in_threads(min(count, len(episodes.open)), play_open, steering, poll)
+        return in_threads(min(count, len(queue.open_episodes)), play_open, steering, poll)
 
 
 @contextmanager
