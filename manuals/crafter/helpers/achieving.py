@@ -125,7 +125,7 @@ class Achiever(Survivor):
         return all(self.near(self.place, station) for station in stations)
 
     def put(self, thing, beside):
-        """Place a thing while near ``beside``; False if it was refused, or, with an empty message, if no square fits."""
+        """Place a thing while near ``beside``; False if refused, or, with an empty message, if no square fits."""
         allowed = {"plant": ("grass",), "stone": ("grass", "sand", "path", "water")}.get(thing, WALKABLE)
         for attempt in range(30):
             self.fight()

@@ -23,7 +23,7 @@ FAR = 80
 
 
 class Explorer:
-    """Takes the actions and keeps the map. A place is its steps east and its steps south of where the explorer began."""
+    """Takes the actions and keeps the map. A place is steps east and steps south of where the explorer began."""
 
     def __init__(self, agent, steps):
         self.agent, self.last_step = agent, agent.step + steps

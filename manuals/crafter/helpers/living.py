@@ -121,7 +121,7 @@ class Survivor(Explorer):
         return any(kind in row[2:7] for row in rows)
 
     def rest(self, health):
-        """Sleep in a shelter until it is day and energy and health are back; without one, only if it is urgent and safe."""
+        """Sleep in a shelter until it is day and energy and health are back; without one, only if urgent and safe."""
         safe = self.shelter()
         self.no_rest_before = self.agent.step + 40
         if not safe and (self.is_night() or self.in_view(THREATS) or self.agent.vitals["energy"] > 1):
@@ -211,7 +211,7 @@ class Survivor(Explorer):
         return found
 
     def ring(self, x, y, dx, dy):
-        """Return the places around two squares, the first at (x, y), the second one step on, except for the entrance."""
+        """Return the places around two squares, from (x, y) one step on, except for the entrance."""
         further = (x + dx, y + dy)
         ring = [(x + dy, y + dx), (x - dy, y - dx), (further[0] + dx, further[1] + dy)]
         return ring + [(further[0] + dy, further[1] + dx), (further[0] - dy, further[1] - dx)]
