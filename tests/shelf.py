@@ -32,6 +32,6 @@ class Shelf(Environment):
 
 
 def write_shelf(folder: Path, things: str = "mug_1 and mug_2", looks: int = 1, first: str = "pass") -> None:
-    """Write ``shelf.py`` with these things on the shelf; the episode ends after ``looks`` looks; each runs ``first``."""
+    """Write ``shelf.py`` with these things in it; the episode ends after ``looks`` looks; each runs ``first``."""
     environment = ENVIRONMENT.replace("THINGS", things).replace("LOOKS", str(looks)).replace("FIRST", first)
     (folder / "shelf.py").write_text(environment)
