@@ -3,11 +3,11 @@
 Rules do not state their task types. They are derived from a rule's scope, its first sentence, which says what the rule
 is for. The report states the grounds:
 
-- *named*: the scope names the type itself, ``pick_two_obj``, ``pick-two-obj`` or ``pick two obj``.
+- *named*: the scope names the type itself, as ``pick_two_obj``, ``pick-two-obj`` or ``pick two obj``.
 - *likely*: it names no type, but uses some of the type's words, before its colon if there is one. A type's words are
   those of its name and those that most of its sample goals share; its own words are those that no other type has. The
-  scope must use one of these. For a type without any (the words of ``pick_and_place`` all belong to others, too), it
-  must use any of its words and no other type's own word.
+  scope must use one of its own words. If it has none (the words of ``pick_and_place`` are all words of other types,
+  too), the scope must use any of its words, and no word that is another type's own.
 
 *Likely* is a guess, shown with the words on which it is based. Types without a rule of either kind are missing.
 """
@@ -29,7 +29,7 @@ COMMON_WORDS = frozenset(
 )
 """Words that say little about a task."""
 SHARED = 0.6
-"""A word counts as a type's if at least this share of its sample goals have it."""
+"""A word counts as a type's if at least this share of the type's sample goals have it."""
 
 
 class CoveredType(BaseModel):
@@ -59,7 +59,7 @@ class Coverage(BaseModel):
 
 
 def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: Mapping[str, int]) -> Coverage:
-    """Compare rules with task types, given some ``goals`` of each, and with the number of plans that cited them."""
+    """Compare rules with task types. ``goals`` has sample goals by type; ``cited`` counts citations by rule id."""
     every = list(rules)
     scopes = {rule.id: scope_of(rule) for rule in every if rule.type is RuleType.SUCCESS_PROCESS}
     words = {kind: _words_of(kind, goals[kind]) for kind in goals}
@@ -118,7 +118,7 @@ def _own_words(kind: str, words: Mapping[str, frozenset[str]]) -> frozenset[str]
 
 
 def _names(scope: str, kind: str) -> bool:
-    """Return True if the scope has the type's name by itself, not as part of a longer one."""
+    """Return True if the scope has the type's whole name, not only as part of a longer name."""
     name = r"[\s_-]".join(map(re.escape, re.split(r"[\s_-]", kind)))
     return re.search(rf"(?<![\w-]){name}(?![\w-])", scope, re.IGNORECASE) is not None
 
@@ -134,7 +134,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _scope_words(scope: str, type_words: frozenset[str]) -> frozenset[str]:
-    """Return a scope's words, only those before its colon if they have a type's word: ``When heating: look for it``."""
+    """Return a scope's words; only those before its colon if a type has one of these, as in ``When heating: look``."""
     before = _words(scope.partition(":")[0])
     return before if before & type_words else _words(scope)
 

@@ -1,10 +1,10 @@
 """The exceptions of the manuals package.
 
 ManualsError
-├── BadStart      starting knowledge that is unknown or unusable
+├── BadStart      starting knowledge that does not exist or is unusable
 ├── BadManual     a manual that cannot be written or read
 ├── BadKnowledge  a library's files that cannot be read, or knowledge that cannot be written
-└── TooLong       a manual that is longer than its reader accepts, whatever is left out of it
+└── TooLong       a manual that is too long for its reader even when all is left out that may be
 """
 
 
@@ -13,7 +13,7 @@ class ManualsError(Exception):
 
 
 class BadStart(ManualsError):
-    """Starting knowledge that is unknown or unusable; the message says which and why."""
+    """Starting knowledge that does not exist or is unusable; the message says which and why."""
 
 
 class BadManual(ManualsError):
@@ -25,4 +25,4 @@ class BadKnowledge(ManualsError):
 
 
 class TooLong(ManualsError):
-    """A manual that is longer than its reader accepts, whatever is left out of it."""
+    """A manual that is too long for its reader even when all is left out that may be."""

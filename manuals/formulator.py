@@ -1,8 +1,8 @@
 """The formulator (AutoManual, section 3.4): turn rules into a manual that is read from beginning to end.
 
-In the paper the formulator types every rule again, including its code, and can change or forget parts of it. Ours
-returns only structure and prose, and names rules by id; ``planbook.manuals.markdown`` inserts the rules. Thus their
-text and code stay unchanged, and none is missing.
+In the paper, the formulator writes out every rule again, including its code, and can change or forget parts of it.
+Ours returns only structure and prose, and names rules by id; ``planbook.manuals.markdown`` inserts the rules. Thus
+their text and code stay unchanged, and none is missing.
 """
 
 import re
@@ -48,13 +48,13 @@ def _outlined(parts: Sequence[Sequence[Piece]]) -> Manual:
 
 
 def _unwrapped(text: str) -> str:
-    """Return the outline without a fence around all of it."""
+    """Return the outline without a code fence that encloses it."""
     wrapped = _WRAPPED.search(text.replace("\r\n", "\n"))
     return wrapped[2] if wrapped else text.replace("\r\n", "\n")
 
 
 def _parts(every: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Yield the title part, then each section. The last title counts, since notes before it may have titles."""
+    """Yield the part with the title, then each section. All before the last title is dropped, as notes of the model."""
     titles = [index for index, piece in enumerate(every) if _level(piece) == 1]
     part: list[Piece] = []
     for piece in every[titles[-1] if titles else len(every) :]:
@@ -137,9 +137,9 @@ def formulate(
 ) -> Manual:
     """Ask for a manual of these rules, each of them in exactly one section.
 
-    ``tokens`` is the desired length of the whole manual. The formulator is asked for prose that leaves room for the
-    rules; ``planbook.manuals.markdown.within`` enforces the limit. Raises UnusableReply if no reply places all rules,
-    BadManual without rules, and the errors of ``Scope.ask``.
+    ``tokens`` is the desired length of the whole manual. The formulator is told how many words of prose fit beside the
+    rules; only ``planbook.manuals.markdown.within`` enforces the limit. Raises UnusableReply if no reply places all
+    rules, BadManual if there are no rules, and the errors of ``Scope.ask``.
     """
     if not rules:
         raise BadManual("there are no rules for a manual; build some first")
@@ -157,7 +157,7 @@ def formulate(
 
 
 def prose_words(rules: str, tokens: int) -> int:
-    """Return how many words of prose fit beside the rules, in tens; at least ``FEWEST_WORDS``."""
+    """Return how many words of prose fit beside the rules, rounded down to tens; at least ``FEWEST_WORDS``."""
     room = int((tokens - estimate_tokens(rules)) * WORDS_PER_TOKEN)
     return max(FEWEST_WORDS, room // 10 * 10)
 

@@ -4,7 +4,7 @@
     manual.md                   the manual; its text overrides that of rules.json
     skills.json, reflections.json   by task type
     types.json                  the found task types
-    example.md                  the start's example
+    example.md                  the starting example
     procedures/TYPE.py          a procedure for each task type
 
 A missing file is an empty part. Other files in the folder are left alone.
@@ -31,14 +31,14 @@ from planbook.sandbox import parse as parse_python
 
 LOG = logging.getLogger(__name__)
 RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
-"""Files of an environment in a library."""
+"""Files of a library, below the folder of the environment."""
 SKILLS, REFLECTIONS, TYPES_FILE, PROCEDURES = "skills.json", "reflections.json", "types.json", "procedures"
-"""More of these files, and the folder of procedures."""
+"""The other files, and the folder of procedures."""
 Part = TypeVar("Part")
 
 
 def read_knowledge(folder: Path, environment: type[Environment], options: BaseModel | None = None) -> Knowledge:
-    """Return the knowledge in a folder. Raises BadKnowledge, which names the file and what to do.
+    """Return the knowledge of an environment in a library. Raises BadKnowledge, which says which file to correct.
 
     The manual takes precedence: without ``rules.json``, the rules are those of the manual; with it, they have the
     manual's text and the validation logs and checks of ``rules.json``.
@@ -60,10 +60,10 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
 
 
 def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
-    """Write the knowledge of an environment to a folder; remove the files of empty parts and of other procedures.
+    """Write the knowledge of an environment to a library; remove the files of empty parts and of other procedures.
 
-    Files are replaced by ``replace_files``. A procedure that uses helper files is written with their code
-    included. Raises BadKnowledge, also if the manual's rules differ from the knowledge.
+    The files are written with ``replace_files``. A procedure that uses helper files is written with their code
+    included. Raises BadKnowledge, also if the rules of the manual differ from those of the knowledge.
     """
     environment = knowledge.environment
     if not environment or Path(environment).name != environment:
@@ -189,7 +189,7 @@ def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
 
 
 def standalone(procedure: Procedure, kind: str = "") -> str:
-    """Return the procedure's code with that of its helpers, under a header that needs no other file.
+    """Return the procedure's code with its helpers' code and a header that refers to no other file.
 
     Raises BadKnowledge if the code cannot stand alone, or is not for the task type ``kind``.
     """
@@ -225,10 +225,10 @@ TEMPORARY = ".new"
 
 
 def replace_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write the texts to files of a folder, by name; an empty text removes its file.
+    """Write the texts to the files of these names in a folder; an empty text removes its file.
 
-    All files are first written under temporary names, then renamed one after the other. A write error changes nothing,
-    and a killed process leaves each file either old or new. Raises BadKnowledge.
+    All files are first written under temporary names, then renamed one after the other. An error while writing changes
+    nothing, and if the process is killed, each file is either old or new. Raises BadKnowledge.
     """
     written: list[Path] = []
     try:

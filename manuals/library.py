@@ -1,9 +1,9 @@
 """Libraries of procedures and demonstrations: the shipped one, and the user's own folders.
 
-A library is a folder with one folder for each environment. Its ``procedures/`` holds the procedures, and ``helpers/``
-the plan code that several of them use. A file holds one procedure, ``def solve(agent, task)``, or is a module
-that has several: its docstring has their common header lines, and each procedure is a function whose docstring adds its
-``type:``. A function for several types has one such line for each, with the summary of that type after a dash.
+A library is a folder with one folder for each environment, in which ``procedures/`` holds the procedures, and
+``helpers/`` the plan code that several of them use. A file holds one procedure, ``def solve(agent, task)``, or is a
+module with several: its docstring has their common header lines, and each procedure is a function whose docstring adds
+its ``type:``. A function for several types has one such line for each, with the summary of that type after a dash.
 
 A planning method shows demonstrations to its models: ``ENVIRONMENT/demonstrations/NAME.md`` for every task, or
 ``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of one type. Comments (``<!-- ... -->``), which name the task that
@@ -31,7 +31,7 @@ _SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 
 
 class ProcedureLibrary:
-    """The procedures for one environment, except for the types ``without``; each is checked when first needed."""
+    """The procedures for one environment, except for the types ``without``; each is checked when it is needed."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ def _docstring(node: ast.stmt) -> str:
 
 
 def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yield each task type of a function with the text of a file that has only this procedure."""
+    """Yield each task type of a function, with the text of a file that has only the procedure for this type."""
     docstring = _docstring(function)
     header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(docstring))}
     body = _body(text, tree, function)
@@ -126,7 +126,7 @@ def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
 
 
 def _bound_names(node: ast.stmt) -> set[str]:
-    """Return the names that a statement of a module defines."""
+    """Return the names that a top-level statement defines."""
     if isinstance(node, ast.FunctionDef):
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
@@ -135,14 +135,14 @@ def _bound_names(node: ast.stmt) -> set[str]:
 
 
 def _line_ends_before(node: ast.stmt, previous: ast.stmt | None) -> int:
-    """Return the number of line ends between two statements: two blank lines around functions."""
+    """Return the number of newlines between two statements, so that functions have two blank lines around them."""
     if isinstance(node, ast.FunctionDef) or isinstance(previous, ast.FunctionDef):
         return 3 if previous else 2
     return 1 if previous and type(previous) is type(node) else 2 if previous else 1
 
 
 def _source(text: str, node: ast.stmt) -> str:
-    """Return the lines of a statement, including decorators and a comment at the end."""
+    """Return the lines of a statement, including decorators and a comment at the end of the last line."""
     lines = text.split("\n")
     first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
     return "\n".join(lines[first - 1 : node.end_lineno])
@@ -158,7 +158,7 @@ def _as_solve(text: str, node: ast.stmt) -> str:
 
 
 DEMONSTRATIONS_FOLDER = "demonstrations"
-"""The folder of demonstrations in the folder of an environment."""
+"""Name of the folder of demonstrations, in the folder of an environment."""
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
@@ -179,7 +179,7 @@ class DemonstratingMemory:
         self._memory, self._names, self._libraries = memory, tuple(names), (library, SHIPPED)
 
     def recall(self, task: Task) -> Recall:
-        """Return the recall with demonstrations. Raises BadKnowledge for a file that is not text."""
+        """Return the recall with demonstrations but without a procedure. Raises BadKnowledge for an unreadable file."""
         texts = {name: self._find(task, name) for name in self._names}
         demonstrations = {name: text for name, text in texts.items() if text}
         return self._memory.recall(task).model_copy(update={"demonstrations": demonstrations, "procedure": None})

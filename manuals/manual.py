@@ -17,7 +17,10 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 
 
 class Piece(NamedTuple):
-    """A line, or a whole fence with both its marks. ``number`` counts lines from 1; ``info`` is None for a line."""
+    """A line, or a whole code fence with both its marks; ``number`` is that of its first line, from 1.
+
+    ``info`` is the info string of a fence; None for a line.
+    """
 
     number: int
     lines: tuple[str, ...]
@@ -25,7 +28,7 @@ class Piece(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The piece without its last line ending."""
+        """The text of the piece, without the line ending of its last line."""
         return "\n".join(self.lines)
 
     @property
@@ -81,7 +84,7 @@ def _title(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return the prose with Unix line endings. Raises ValueError for text that would be parsed as something else."""
+    """Return the prose with Unix line endings. Raises ValueError if a manual with it could not be read back."""
     prose = re.sub("\r\n?", "\n", text).strip()
     for piece in pieces(prose):
         if piece.info is None and heading_level(piece.text) in (1, 2, 3):
@@ -94,7 +97,7 @@ def _prose(text: str) -> str:
 
 
 def _is_closed(prose: str) -> bool:
-    """Return True if a Markdown parser sees a heading after the prose; its rules for fences differ from ours."""
+    """Return True if a Markdown parser, whose rules for fences differ from ours, sees a heading after the prose."""
     last = _READER.parse(f"{prose}\n\n### after\n")[-3:]
     return last[0].tag == "h3" and last[0].level == 0
 
@@ -105,7 +108,7 @@ Prose = Annotated[str, AfterValidator(_prose)]
 
 
 class Section(BaseModel):
-    """Rules that belong together. ``introduction`` has their common key points."""
+    """Rules that belong together. ``introduction`` has the key points that they have in common."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -125,7 +128,7 @@ class Manual(BaseModel):
 
     @property
     def rule_ids(self) -> tuple[str, ...]:
-        """The rule ids that sections name, in reading order."""
+        """The rule ids in the sections, in reading order."""
         return tuple(id for section in self.sections for id in section.rule_ids)
 
 

@@ -12,9 +12,9 @@ r"""Write a manual as Markdown and read it back; the rules stay the same, byte f
     ...
     ```
 
-Fences are longer than any run of backticks in them, so that no text needs escapes. Only ``\n`` ends a line; a file in
-which an editor made every line end in ``\r\n`` is read as if it had ``\n``. Validation logs are never written, since
-planners see the manual.
+A fence is longer than any run of backticks inside it, so that no text needs escapes. Only ``\n`` ends a line; a file
+in which an editor made every line end in ``\r\n`` is read as if it had ``\n``. Validation logs are never written,
+since planners see the manual.
 
 ``within`` shortens a manual for a reader with little room, ``excerpt`` for one task.
 """
@@ -50,7 +50,7 @@ _BEGINS_PLAINLY = re.compile(r" {0,3}(?:[-+] |\d{1,9}[.)] )?(?!\d{1,9}[.)](?: |$
 
 
 class LeftOut(NamedTuple):
-    """Parts that a shortened view leaves out: the examples of these rules, and the introductions of all sections."""
+    """Parts that a shortened view leaves out: the examples of rules, by id, and the introductions of all sections."""
 
     examples: Collection[str] = ()
     introductions: bool = False
@@ -194,7 +194,7 @@ def _rule(part: _Part) -> Rule:
 
 
 def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
-    """Return the pieces of a rule's body by the keyword that begins them; "" has its content."""
+    """Return the pieces of a rule's body, grouped by the keyword before them; "" is the key of the rule's content."""
     groups: dict[str, list[Piece]] = {"": [], BUILDS_ON: [], EXAMPLE: []}
     current = ""
     for piece in body:
@@ -255,9 +255,9 @@ LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
 def within(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Mapping[str, int] | None = None) -> str:
     """Return the manual as Markdown in at most ``tokens`` estimated tokens; None means no limit.
 
-    Examples are dropped first: by type in the order above, within a type those of the rules that planners cited least,
-    longest first. Introductions come next. The content of rules is never dropped, and each gap is marked. Raises
-    TooLong if that is not enough, BadManual like ``render``.
+    Examples are dropped first: by type, in the order of ``LEAST_IMPORTANT_FIRST``; within a type, those of the rules
+    that planners cited least, and of these the longest. Introductions come next. The content of rules is never dropped,
+    and each gap is marked. Raises TooLong if that is not enough, BadManual like ``render``.
     """
     every = list(rules)
     for left_out in _views(every, cited or {}):
@@ -272,7 +272,10 @@ def within(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Map
 
 
 def excerpt(text: str, rules: Sequence[Rule]) -> str:
-    """Return the manual with only the given rules, whose texts may be shortened. Raises BadManual."""
+    """Return the manual with only the given rules, in their wording, which may be shorter than the manual's.
+
+    Raises BadManual.
+    """
     manual, _ = parse(text)
     ids = {rule.id for rule in rules}
     sections = [
@@ -284,7 +287,7 @@ def excerpt(text: str, rules: Sequence[Rule]) -> str:
 
 
 def _views(rules: Sequence[Rule], cited: Mapping[str, int]) -> Iterator[LeftOut]:
-    """Yield the views in order, from the whole manual to the shortest."""
+    """Yield what to leave out for each view, from the whole manual to the shortest."""
     ids = [rule.id for rule in sorted(rules, key=lambda rule: _importance(rule, cited)) if rule.example]
     for count in range(len(ids) + 1):
         yield LeftOut(frozenset(ids[:count]))

@@ -1,9 +1,9 @@
-"""Starting knowledge for a build: one example of a simple task, and the few rules that follow from it.
+"""Starting knowledge for a build: an example of a simple task, and the few rules that it shows.
 
 A start is a folder with ``example.md``, the example that planners see, and ``rules.json``, a list of rules. Shipped
 starts are in ``manuals/ENVIRONMENT/start/NAME``. The first line of an example may name the task that it plays, as
-``<!-- task: ID -->``; that line is not shown, and the task must not be in a test. A subfolder ``without_helpers`` has
-both files for runs without helper methods.
+``<!-- task: ID -->``; that line is not shown, and the task must not be used in tests. A subfolder ``without_helpers``
+has both files for runs without helper methods.
 """
 
 import re
@@ -18,14 +18,14 @@ from planbook.manuals.library import SHIPPED
 from planbook.rules import Learned, Rule
 
 EXAMPLE, RULES, WITHOUT_HELPERS = "example.md", "rules.json", "without_helpers"
-USUAL_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+DEFAULT_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "alfworld": {"": ("put",)},
     "miniwob": {"": ("search-engine", "click-menu", "enter-date", "social-media-some"), "feedback": ("search-engine",)},
     "toy": {"": ("fetch",)},
 }
-"""Starts of AutoManual's experiments (section 4, appendix D), by environment and split; "" stands for other splits."""
-NOT_BUILT_ON: Mapping[str, tuple[str, ...]] = {"miniwob": ("email-inbox-nl-turk", "email-inbox-forward-nl-turk")}
-"""Task types, by environment, that resemble others: used for tests, but not for building (appendix D)."""
+"""Starts of AutoManual's experiments (section 4, appendix D), by environment and split; "" is for all other splits."""
+TEST_ONLY_TYPES: Mapping[str, tuple[str, ...]] = {"miniwob": ("email-inbox-nl-turk", "email-inbox-forward-nl-turk")}
+"""Task types, by environment, that are used only for tests since they resemble others (appendix D)."""
 
 _RULES = TypeAdapter(tuple[Rule, ...])
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
@@ -47,17 +47,17 @@ def starts(environment_name: str) -> tuple[str, ...]:
 
 def usual_starts(environment_name: str, split: str = "") -> tuple[str, ...]:
     """Return the default starts for a build on a split; () if there are none."""
-    by_split = USUAL_STARTS.get(environment_name, {})
+    by_split = DEFAULT_STARTS.get(environment_name, {})
     return by_split.get(split, by_split.get("", ()))
 
 
 def types_to_build_on(environment_name: str, types: Sequence[str]) -> tuple[str, ...]:
-    """Return the types to use for building: all but those in ``NOT_BUILT_ON``."""
-    return tuple(kind for kind in types if kind not in NOT_BUILT_ON.get(environment_name, ()))
+    """Return those of the types that a build may use: all but ``TEST_ONLY_TYPES``."""
+    return tuple(kind for kind in types if kind not in TEST_ONLY_TYPES.get(environment_name, ()))
 
 
 def read_start(environment_name: str, names: Sequence[str], *, helpers: bool = True) -> Start:
-    """Return the named starts joined: examples in order, rules renumbered; empty without names.
+    """Join the named starts: examples in order, rules renumbered. Without names, the start is empty.
 
     A name is that of a shipped start, or the path of a folder. Without ``helpers``, the version for runs without helper
     methods is read, if there is one. Raises BadStart.
@@ -107,7 +107,7 @@ def _check_ids(rules: Sequence[Rule], path: Path) -> None:
 
 
 def _renumbered(start: Start, first: int) -> Start:
-    """Return the start with its rules numbered from ``first``; their ids in texts change, too."""
+    """Return the start with its rules numbered from ``first``; ids in its texts change as well."""
     new = {rule.id: f"rule_{number}" for number, rule in enumerate(start.rules, first)}
 
     def renamed(text: str) -> str:

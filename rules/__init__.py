@@ -1,9 +1,9 @@
 """Learn from trajectories: rules, skills, reflections and procedures.
 
-- ``types``: what is learned, and the names of rules. ``book`` holds the rules in force, and counts evidence.
-- ``edits`` defines the changes to rules and their history; ``draft`` applies a batch as a whole or refuses it with
-  every fault. ``cases`` says who may change what; ``system`` offers the edits to a model's plan code. ``obedience``
-  runs the checks that rules may carry.
+- ``types`` defines the records of what is learned. ``book`` holds the rules in force and counts their evidence.
+- ``edits`` defines the changes to rules and their history; ``draft`` applies a batch as a whole, or refuses it with
+  all its faults. ``cases`` says who may change what; ``system`` offers the edits to a model's plan code.
+  ``obedience`` runs the checks that rules may carry.
 - ``builder`` asks for changes, as Builder and as Consolidator.
 - ``procedures`` generalises the code of a success and verifies it. ``helpers`` collects harmless functions that plans
   may call.

@@ -1,6 +1,7 @@
 """The rules in force, and the evidence for each.
 
-Evidence counts the episodes in which planners cited a rule, those without blame for ignoring it, and those solved.
+Evidence counts the episodes in which planners cited a rule, and among these the solved ones and those in which the
+agent was not blamed for ignoring it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +25,7 @@ class RuleBook(Learned):
 
     @classmethod
     def of(cls, initial: Iterable[Rule]) -> Self:
-        """Return a book that begins with these rules. Raises ValueError for an invalid or repeated id."""
+        """Return a new book with these rules. Raises ValueError for an invalid or repeated id."""
         rules = sorted(initial, key=lambda rule: rule_number(rule.id))
         numbers = [rule_number(rule.id) for rule in rules]
         if repeated := sorted({number for number in numbers if numbers.count(number) > 1}):
@@ -61,7 +62,7 @@ class RuleBook(Learned):
 
 
 def cites(rule: Rule) -> tuple[str, ...]:
-    """Return the ids that a rule's content and example name, and those it builds on; its validation log is ignored."""
+    """Return the ids in a rule's content and example, and those of the rules that it builds on; its log is ignored."""
     return tuple(dict.fromkeys((*citations(f"{rule.content}\n{rule.example}"), *rule.builds_on)))
 
 
@@ -82,33 +83,36 @@ def _block(indent: str, text: str) -> list[str]:
     return [f"{indent}  {line}".rstrip() for line in text.split("\n")]
 
 
-_OBEDIENCE = ("obeyed", "solved so", "not obeyed", "solved so")
+_OBEDIENCE_COLUMNS = ("obeyed", "solved so", "not obeyed", "solved so")
 _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
 class Citation(Learned):
-    """The rules that the plans of one episode cited; ``blamed_agent`` holds those that the Builder found ignored."""
+    """The ids of the rules that the plans of one episode cited.
+
+    ``blamed_agent`` holds the ids of those that the agent ignored, according to the Builder.
+    """
 
     episode: str
     rule_ids: tuple[str, ...]
     solved: bool
     blamed_agent: frozenset[str] = frozenset()
     obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
-    """Rule id to True if the episode followed the rule; only rules whose check applies to it."""
+    """Whether the episode followed each rule, by id; only rules whose check applies to the episode."""
 
 
 class Evidence(Learned):
-    """Counts of episodes for one rule; ``unblamed`` and ``solved`` are subsets of ``cited``.
+    """Counts of episodes for one rule; those ``unblamed`` and those ``solved`` are among those ``cited``.
 
-    ``unblamed`` counts episodes in which the Builder did not find the rule ignored. That does not prove that it was
-    followed: after a direct success, the Builder is not asked.
+    ``unblamed`` counts episodes in which the Builder did not say that the agent ignored the rule. That does not prove
+    that the rule was followed: after a direct success, the Builder is not asked.
     """
 
     cited: int = 0
     unblamed: int = 0
     solved: int = 0
     obedience: Obedience | None = Field(default=None, exclude_if=lambda obedience: obedience is None)
-    """The counts of its check, if the rule has one."""
+    """The counts from the rule's check; None if the check applied to no episode."""
 
     def __str__(self) -> str:
         measured = f"; by its check {self.obedience}" if self.obedience else ""
@@ -123,7 +127,7 @@ NO_EVIDENCE = Evidence()
 
 
 def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
-    """Return the evidence by rule id. If an episode has two records, the later one counts."""
+    """Return the evidence for each rule, by id. If an episode has two records, the later one counts."""
     counted: dict[str, Evidence] = {}
     for citation in {citation.episode: citation for citation in citations}.values():
         for id in dict.fromkeys(citation.rule_ids):
@@ -142,9 +146,9 @@ def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
 
 
 def useless(evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return the rules that may be dropped according to their checks: id to reason."""
+    """Return the ids of rules that may be dropped according to their checks, with the reasons."""
     counts = {id: each.obedience for id, each in evidence.items() if each.obedience}
-    return {id: obedience.useless for id, obedience in counts.items() if obedience.useless}
+    return {id: obedience.why_useless for id, obedience in counts.items() if obedience.why_useless}
 
 
 def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
@@ -152,7 +156,7 @@ def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
     by_rule = [evidence.get(rule.id, NO_EVIDENCE) for rule in book.active]
     rows = [_COLUMNS, *map(_row, book.active, by_rule)]
     if any(each.obedience for each in by_rule):
-        columns = [_OBEDIENCE, *(each.obedience.cells if each.obedience else ("-",) * 4 for each in by_rule)]
+        columns = [_OBEDIENCE_COLUMNS, *(each.obedience.cells if each.obedience else ("-",) * 4 for each in by_rule)]
         rows = [(*row, *more) for row, more in zip(rows, columns, strict=True)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = [f"<{width}" for width in widths[:2]] + [f">{width}" for width in widths[2:]]

@@ -1,7 +1,7 @@
 """The Builder and the Consolidator (AutoManual, section 3.3).
 
-The Builder turns an episode into rules with case-conditioned prompts. The Consolidator merges and deletes rules when
-there are too many. They share settings and the reader of edits.
+The Builder turns an episode into rules; its prompts depend on the case of the episode. The Consolidator merges and
+deletes rules when there are too many. Both use ``BuilderSettings`` and ``Editor``.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,7 +45,8 @@ from planbook.sandbox import Sandbox, read_reply
 class BuilderSettings:
     """Settings of rule management: the environment, the number and form of the rules, and the paper's ablations.
 
-    ``cooperation`` shows the agent's thoughts; ``cases`` and ``classification`` condition the Builder's prompts.
+    ``cooperation`` shows the Builder the agent's thoughts. ``cases`` gives it the instructions and permissions of the
+    episode's case; ``classification`` asks it first whether the rules or the agent caused the errors.
     """
 
     environment: type[Environment]
@@ -56,10 +57,10 @@ class BuilderSettings:
     cases: bool = True
     classification: bool = True
     verify: Verify | None = None
-    """Returns the problem with a rule's check, if rules may have checks."""
+    """Returns the problem with a rule's check; None accepts every check."""
 
     def system_message(self, name: str) -> Message:
-        """Return a role's system message by the name of its template."""
+        """Return the system message that a template of ``PROMPTS`` renders, such as ``builder/system``."""
         text = PROMPTS[name].render(
             about=self.environment.about,
             action_docs=action_docs(self.environment, self.options),
@@ -71,14 +72,17 @@ class BuilderSettings:
 
 
 class Editor:
-    """Runs the edits of each reply in a new rule system; ``valid_part`` holds the valid edits of a rejected reply."""
+    """Runs the edits of each reply in a new rule system.
+
+    ``valid_part`` is the change made by the valid edits of the last rejected reply; None if there are none.
+    """
 
     def __init__(self, sandbox: Sandbox, new_system: Callable[[], RuleSystem]) -> None:
         self._sandbox, self._new_system = sandbox, new_system
         self.valid_part: RuleChange | None = None
 
     def read(self, reply: str) -> EditResult:
-        """Run the edits of a reply. Raises ValueError with the message for the model."""
+        """Run the edits of a reply and return the result. Raises ValueError with the message for the model."""
         code = read_reply(reply)
         if code.problem is not None:
             raise ValueError(str(code.problem))
@@ -98,7 +102,7 @@ VALID_PART_APPLIED = " The valid calls before it were applied."
 class BuildResult:
     """The Builder's result for an episode. ``change`` is None if no edits were accepted.
 
-    ``note`` says why, or what was left out. ``analysis`` is the Builder's text on whose fault the errors were.
+    ``note`` says why, or which edits were left out. ``analysis`` is the Builder's text on whose fault the errors were.
     """
 
     book: RuleBook
@@ -126,9 +130,10 @@ def build_rules(
     settings: BuilderSettings,
     elsewhere: str = "",
 ) -> BuildResult:
-    """Show an episode to the Builder; replies that stay unusable change nothing. Raises ModelError, BudgetEnded.
+    """Show an episode to the Builder and apply its edits. Raises ModelError, BudgetEnded.
 
-    ``elsewhere`` describes how the same approach failed in another scene, if that is known.
+    If no reply is usable, only the valid edits of the last one are applied. ``elsewhere`` describes how the same
+    approach failed in another scene; empty if that is not known.
     """
     outcome = trajectory.ending.outcome
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
@@ -165,7 +170,7 @@ def _manage(
     prompt_values: dict[str, Any],
     settings: BuilderSettings,
 ) -> tuple[RuleChange | None, str]:
-    """Ask for the edits that the case calls for (listings 13 to 18); return them, and what was left out.
+    """Ask for the edits that the case calls for (listings 13 to 18); return the change and a note on what was left out.
 
     If even the last reply has faults, its valid calls are applied.
     """
@@ -200,7 +205,7 @@ def _prompt_values(
 
 
 def _repeats(code: str, trajectory: Trajectory) -> bool:
-    """Return True if the code adds no line to the episode's own code and the functions defined beforehand."""
+    """Return True if every line of the code is in the episode's plans or the functions defined beforehand."""
     known = [trajectory.helpers, *(cell.code for played in trajectory.rounds for cell in played.cells)]
     known_lines = {line.strip() for text in known for line in text.splitlines()}
     return bool(code) and all(line.strip() in known_lines for line in code.splitlines() if line.strip())
@@ -211,7 +216,7 @@ def _permissions(case: Case | None, settings: BuilderSettings) -> Permissions:
 
 
 def _instructions(case: Case | None, settings: BuilderSettings) -> str:
-    """Return the instructions for the case; case_0 is the ablation without cases."""
+    """Return the instructions for the case; those of ``case_0`` are for the ablation without cases."""
     prompt = PROMPTS[f"builder/case_{case.number if case else 0}"]
     return prompt.render(**({"form": settings.form} if case else {}))
 
@@ -222,7 +227,7 @@ def _verdict_of(classified: Classification | None) -> dict[str, Any]:
 
 CONSOLIDATOR_ROLE: Final = "consolidator"
 MAX_ROUNDS = 4
-"""Maximum number of replies with edits from the Consolidator before the next episode, so that it always ends."""
+"""Maximum number of usable replies from the Consolidator between two episodes, so that consolidation always ends."""
 
 
 def consolidate(
@@ -235,7 +240,8 @@ def consolidate(
 ) -> tuple[RuleBook, tuple[RuleChange, ...]]:
     """Reduce the rules towards ``max_rules``, as far as the Consolidator sees fit. Return the book and its changes.
 
-    ``evidence`` is by rule id. An unusable reply ends it; earlier changes stay. Raises ModelError, BudgetEnded.
+    ``evidence`` is by rule id. An unusable reply is the last one asked for; earlier changes stay. Raises ModelError,
+    BudgetEnded.
     """
     changes: list[RuleChange] = []
     history = [settings.system_message("consolidator/system")]

@@ -35,7 +35,7 @@ class Case(StrEnum):
 
 
 def case_of(outcome: Outcome, blame: Blame) -> Case:
-    """Return the case of an episode that was played to its end; a direct success blames nobody."""
+    """Return the case of an episode that was played to its end; ``blame`` does not matter after a direct success."""
     if outcome is Outcome.DIRECT_SUCCESS:
         return Case.DIRECT_SUCCESS
     if outcome is Outcome.INDIRECT_SUCCESS:
@@ -67,7 +67,7 @@ def read_blame(text: str) -> Blame:
 
 
 def _verdict(text: str) -> str | None:
-    """Return the last verdict, from its line or the next; else a last line that is only a verdict; else None."""
+    """Return what follows the last "Verdict:", on its line or the next; else the last line if it is a bare verdict."""
     lines = [line for line in (line.strip(_MARKUP) for line in text.splitlines()) if line]
     for number, line in reversed(list(enumerate(lines))):
         if match := _VERDICT.match(line):
@@ -76,7 +76,7 @@ def _verdict(text: str) -> str | None:
 
 
 class Form(Learned):
-    """Attributes that rules have. The paper's ablations set some of them to False."""
+    """The attributes that rules may have. The paper's ablations set some of them to False."""
 
     types: bool = True
     examples: bool = True
@@ -87,12 +87,12 @@ class Form(Learned):
 
     @property
     def offered(self) -> frozenset[RuleType]:
-        """The rule types that exist in this form."""
+        """The rule types that this form allows."""
         without = frozenset() if self.helper_methods else frozenset({RuleType.USEFUL_HELPER_METHOD})
         return frozenset(RuleType) - without
 
     def fitted(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """Return the rules in this form, without the attributes that it lacks."""
+        """Return the rules without the types, examples, logs and helper methods that this form lacks. Checks stay."""
         kept = [rule for rule in rules if rule.type is None or rule.type in self.offered]
         ids = {rule.id for rule in kept}
         return tuple(
@@ -117,25 +117,25 @@ class Permissions(Learned):
     updates: frozenset[RuleType] = frozenset()
     deletes: frozenset[RuleType] = frozenset()
     changes_to: frozenset[RuleType] = frozenset()
-    """Types to which an update may change the type of a rule."""
+    """Types that an update may give to a rule of another type."""
     changes_from: frozenset[RuleType] = frozenset()
-    """Types that an update may change to another."""
+    """Types that a rule may lose by an update."""
     form: Form = Form()
 
     def within(self, form: Form) -> "Permissions":
-        """Return the same permissions for rules of another form."""
+        """Return the permissions, limited to the types that a form allows."""
         return self.model_copy(
             update={"form": form, "writes": self.writes & form.offered, "changes_to": self.changes_to & form.offered}
         )
 
     def may(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
-        """Return True if ``allowed``, one of the sets above, has the type; without a type, if it is not empty."""
+        """Return True if ``allowed``, one of the sets above, has the type or, for None, has any type."""
         return bool(allowed) if type is None else type in allowed
 
 
 ALL = frozenset(RuleType)
 SUCCESS = frozenset({RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD})
-"""Types of rules that solved tasks; these are never merged or deleted."""
+"""Types of rules that come from a success; such rules are never merged or deleted."""
 FINDINGS = frozenset({RuleType.SPECIAL_PHENOMENON, RuleType.SPECIAL_MECHANISM})
 CORRECTED = frozenset({RuleType.CORRECTED_ERROR})
 UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
@@ -144,7 +144,7 @@ UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
 def _builder(when: str, writes: frozenset[RuleType], updates: frozenset[RuleType] = ALL) -> Permissions:
     """Return the Builder's permissions.
 
-    An update that changes the type counts as writing a rule of that type; a rule that solves tasks keeps its type.
+    An update that changes the type counts as writing a rule of the new type; types in ``SUCCESS`` cannot be changed.
     """
     return Permissions(when=when, writes=writes, updates=updates, changes_to=writes, changes_from=updates - SUCCESS)
 

@@ -1,4 +1,4 @@
-"""Names and descriptions of found types from the Builder; without a usable answer, a type keeps its plain name."""
+"""Ask the Builder to name and describe found types; without a usable answer, a type keeps its plain name."""
 
 import json
 import re

@@ -1,6 +1,6 @@
-"""A batch of edits in progress: each edit is checked against the rules that the previous edits left.
+"""A batch of edits in progress: each edit is checked against the rules as they are after the previous edits.
 
-First come the checks of a single edit, independent of its batch. Each fault is a message for the model.
+The functions above ``Draft`` check a single edit, independent of its batch. Each fault is a message for the model.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def attribute_faults(edit: WriteRule | UpdateRule, form: Form) -> Iterator[str]:
 
 
 def type_of(edit: WriteRule | UpdateRule, form: Form) -> RuleType | None:
-    """Return the edit's type, None if rules have none. Raises ValueError, which lists the types."""
+    """Return the edit's type; None if rules have no types. Raises ValueError, which lists the types."""
     if not form.types:
         return None
     if not edit.type:
@@ -74,7 +74,7 @@ def delete_faults(rule: Rule, permissions: Permissions) -> Iterator[str]:
 
 
 def dependence_faults(own_id: str, builds_on: tuple[str, ...], book: RuleBook) -> Iterator[str]:
-    """Yield a fault for each rule that the rule cannot build on."""
+    """Yield a fault for each id in ``builds_on`` that the rule cannot build on."""
     for id in builds_on:
         if id == own_id:
             yield f"{id} cannot build on itself: leave it out of builds_on"
@@ -119,10 +119,10 @@ class Draft:
         self._faults: list[EditFault] = []
         self._assigned: list[str] = []
         self._last: dict[str, int] = {}
-        """Number of the last edit of each rule."""
+        """Number of the last edit of each rule, by rule id."""
         self._deleted: dict[str, int] = {}
         self._refused: set[str] = set()
-        """Ids assigned to rules that were then refused; edits that name them are not reported again."""
+        """Ids assigned to new rules that were refused; edits that name them are not reported again."""
 
     @property
     def book(self) -> RuleBook:
@@ -132,16 +132,16 @@ class Draft:
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """The added edits, including refused ones."""
+        """The added edits, including those with faults but not those left out."""
         return tuple(self._edits)
 
     @property
     def faults(self) -> tuple[EditFault, ...]:
-        """The faults of single edits so far."""
+        """The faults of the calls so far; those of the whole batch are found by ``change``."""
         return tuple(self._faults)
 
     def add(self, edit: Edit) -> tuple[str, list[EditFault]]:
-        """Add an edit; return the id of its rule, and its faults. An edit with faults invalidates the batch."""
+        """Add an edit; return its rule's id and its faults, which invalidate the batch. An edit left out has none."""
         self._edits.append(edit)
         match edit:
             case WriteRule():
@@ -168,7 +168,7 @@ class Draft:
             self._assigned.remove(id)
 
     def refuse(self, call: str, message: str) -> None:
-        """Invalidate the batch because of a call that is not an edit, or that comes too late."""
+        """Invalidate the batch because of a call that was refused before it was added."""
         self._faults.append(EditFault(len(self._edits) + 1, call, message))
 
     def change(self, batch: Batch) -> RuleChange:
@@ -178,7 +178,7 @@ class Draft:
         return self._change(batch)
 
     def valid_part(self, batch: Batch) -> RuleChange | None:
-        """Return the valid edits alone as a change; None if there are none, or the rules would not fit together."""
+        """Return the valid edits alone as a change; None if there are none, or if they do not fit together."""
         if not self._valid or self._batch_faults():
             return None
         self._assigned = [id for id in self._assigned if id in self._rules]
@@ -287,7 +287,7 @@ class Draft:
         ]
 
     def _unknown_citations(self) -> list[EditFault]:
-        """Return faults for rules that now name an unknown id, which a later rule might get."""
+        """Return faults for changed rules that name an unknown id, since a later rule might get that id."""
         before = {rule.id: set(cites(rule)) for rule in self._before.active}
         known = {*self._rules, *self._deleted, *self._refused}
         return [
@@ -315,7 +315,7 @@ class Draft:
 
 
 def trimmed(code: str) -> str:
-    """Return the code without empty lines around it; its indentation stays."""
+    """Return the code without blank lines around it; its indentation stays."""
     lines = code.split("\n")
     while lines and not lines[0].strip():
         del lines[0]

@@ -91,7 +91,7 @@ class RuleChange(Learned):
     """The book's next number after the change."""
 
     def on(self, book: RuleBook) -> RuleBook:
-        """Return the book with the change. Raises BadHistory unless the change was made for this book."""
+        """Return the book after the change. Raises BadHistory unless the change was made for this book."""
         if reused := [id for id in self.assigned if book.was_assigned(id)]:
             raise BadHistory(f"{self.batch.where}: {', '.join(reused)} was assigned before this change")
         rules = {rule.id: rule for rule in book.active}
@@ -117,7 +117,7 @@ class Applied(Learned):
 
 
 class Undone(Learned):
-    """An entry and all later ones were undone: the rules are those before it."""
+    """An entry and all later ones were undone: the rules are again as they were before it."""
 
     kind: Literal["undone"] = "undone"
     entry: int = Field(ge=1)
@@ -146,7 +146,7 @@ def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
 
 
 def new_lesson_ids(entries: Iterable[Entry]) -> set[str]:
-    """Return the ids of new or reworded rules on the environment or on errors, which procedures may not reflect yet."""
+    """Return the ids of new or reworded rules about the environment or errors; procedures may not reflect them yet."""
     touched = (each for entry in entries if isinstance(entry, Applied) for each in entry.change.touched)
     return {each.id for each in touched if each.after and each.after.type not in HOW_TO_TYPES and _is_reworded(each)}
 

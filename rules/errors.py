@@ -2,7 +2,7 @@
 
 RulesError
 ├── UnknownRule   the book has no rule with that id, or no longer has it
-├── BatchRefused  edits that break the rule system's conditions: none of the batch is applied
+├── BatchRefused  a batch of edits with faults: none of it is applied
 └── BadHistory    a change log that does not fit its book, or an undo of an entry that does not exist
 """
 
@@ -35,7 +35,7 @@ class EditFault:
 
 
 class BatchRefused(RulesError):
-    """All faults of a batch, worded for the model that has to rewrite it."""
+    """A batch with faults: none of it is applied. The message lists them for the model that has to rewrite it."""
 
     def __init__(self, faults: Sequence[EditFault]) -> None:
         self.faults = tuple(faults)

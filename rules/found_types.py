@@ -19,20 +19,20 @@ from planbook.rules.retrieval import words
 from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 
 MIN_EXAMPLES = 3
-"""Minimum number of examples for a constant that is the same in all of them to count as part of the type."""
+"""A constant that never varies counts as part of the type once there are this many examples."""
 LONGEST_VALUE = 24
-"""Maximum number of tokens of a goal that form one constant of a plan."""
+"""Maximum number of a goal's tokens that form one constant of a plan."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
 NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
-"""Digits to number word."""
-_NUMBERS = {name: int(digits) for digits, name in NUMBERS.items()}
+"""Number words by their digits."""
+_INTEGERS = {name: int(digits) for digits, name in NUMBERS.items()}
 ANYTHING = "{*}"
-"""Part of a pattern that matches any words, or none."""
+"""The part of a pattern that matches any number of words, even none."""
 ARTICLES = frozenset({"a", "an", "the", "some"})
 
 
 def _integer(text: str) -> int:
-    return _NUMBERS[text.lower()] if text.lower() in _NUMBERS else int(text)
+    return _INTEGERS[text.lower()] if text.lower() in _INTEGERS else int(text)
 
 
 def _number(text: str) -> float:
@@ -51,11 +51,11 @@ FORMS: Mapping[str, Callable[[str], Any]] = {
     "integer": _integer,
     "number": _number,
 }
-"""Name of a form to the conversion of a goal's words into the constant of a plan."""
+"""Conversions of a goal's words into a constant of a plan, by the name of the constant's form."""
 
 
 class Token(NamedTuple):
-    """A word or sign of a goal, and its position there."""
+    """A word or punctuation mark of a goal, and its position in the goal."""
 
     text: str
     begin: int
@@ -63,7 +63,7 @@ class Token(NamedTuple):
 
 
 def tokens(goal: str) -> list[Token]:
-    """Return the words and signs of a goal, without articles and the full stop at its end."""
+    """Return the words and punctuation marks of a goal, without articles and a closing ``.``, ``!`` or ``?``."""
     every = [Token(match[0], *match.span()) for match in _TOKEN.finditer(goal)]
     every = every[:-1] if every and every[-1].text in ".!?" else every
     return [token for token in every if token.text.lower() not in ARTICLES]
@@ -72,18 +72,19 @@ def tokens(goal: str) -> list[Token]:
 class Solved(NamedTuple):
     """A solved task, and the plan that solved it.
 
-    ``same`` names the type whose procedure does the task with ``params``, although the plan may differ in shape.
+    ``same_type`` names the known type that the goal matches, with ``params`` as its parameters; empty if there is none.
+    Its plans may have another shape.
     """
 
     task_id: str
     goal: str
     code: str
-    same: str = ""
+    same_type: str = ""
     params: Mapping[str, JsonValue] = {}
 
 
 def with_solved(types: Sequence[FoundType], solved: Solved) -> tuple[FoundType, ...]:
-    """Return the types with the solved task added: to a type of its plan's shape, else to ``same``, else to a new type.
+    """Return the types with the task added to one with its plan's shape, else to ``same_type``, else to a new one.
 
     Raises SyntaxError.
     """
@@ -93,7 +94,7 @@ def with_solved(types: Sequence[FoundType], solved: Solved) -> tuple[FoundType, 
         if plan.shape == each.shape and _is_same_type(each, grown := _with_example(each, example)):
             return (*types[:n], grown, *types[n + 1 :])
     for n, each in enumerate(types):
-        if each.name == solved.same:
+        if each.name == solved.same_type:
             example = Example(task_id=solved.task_id, goal=solved.goal, params=dict(solved.params), joined=True)
             return (*types[:n], _with_example(each, example), *types[n + 1 :])
     new = with_parameters(FoundType(name="", shape=plan.shape, code=solved.code, hints=plan.hints, examples=(example,)))
@@ -107,7 +108,7 @@ def _with_example(found: FoundType, example: Example) -> FoundType:
 
 
 def _is_same_type(found: FoundType, grown: FoundType) -> bool:
-    """Return True if the goals explain all differences of the plans, or the new goal is worded like an earlier one.
+    """Return True if the goals explain all differences between the plans, or the new goal is worded like others.
 
     In the second case no parameter may be lost, as a procedure may read it.
     """
@@ -118,7 +119,7 @@ def _is_same_type(found: FoundType, grown: FoundType) -> bool:
 
 
 def plain_type_name(goal: str) -> str:
-    """Return a name for the type of a goal, made of its first words; used when no model gives a name."""
+    """Return a name for a goal's type, made of the goal's first words; used when no model gives a name."""
     return "_".join(words(goal)[:4]) or "task"
 
 
@@ -146,7 +147,7 @@ def with_parameters(found: FoundType) -> FoundType:
 def procedure_code(found: FoundType) -> str | None:
     """Return the plan as ``def solve(agent, task)``, with parameters in place of their constants.
 
-    Return None if a constant varies, or may vary, and the goals do not explain it.
+    Return None if the goals do not explain how a constant varies, or if there are fewer than two examples to compare.
     """
     columns = _Columns(found)
     expressions = columns.expressions()
@@ -184,7 +185,10 @@ class _Columns:
         self._earlier = {parameter.form + parameter.name: parameter for parameter in found.parameters}
 
     def expressions(self) -> dict[int, ast.expr] | None:
-        """Return the expressions that replace constants, by position; None if a difference remains unexplained."""
+        """Return the expressions that replace constants, by position; None if the goals leave a difference unexplained.
+
+        Fills ``parameters`` and ``values``.
+        """
         every = {n: self._expression(column, self._hints[n]) for n, column in enumerate(self._columns)}
         if any(each is None for each in every.values()):
             return None
@@ -222,7 +226,7 @@ class _Columns:
         )
 
     def _form(self, column: list[Any]) -> str:
-        """Return the form in which all values occur in their goals; empty if there is none, or none is needed."""
+        """Return the form in which every value occurs in its goal; empty if there is none, or if none is needed."""
         same = all(each == column[0] for each in column)
         if (same and len(column) >= MIN_EXAMPLES) or not all(isinstance(each, str | int | float) for each in column):
             return ""
@@ -256,7 +260,7 @@ def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
 
 
 def parse_value(raw: JsonValue, form: str) -> JsonValue:
-    """Convert words of a goal, or a value from a model, to a form; None if they have another form."""
+    """Convert words of a goal, or a value from a model, to a form; None if that is not possible."""
     if isinstance(raw, bool) or not isinstance(raw, str | int | float):
         return None
     if form == "number" and isinstance(raw, int):
@@ -287,7 +291,7 @@ def _wordings(examples: Sequence[Example], parameters: Sequence[TypeParameter]) 
 def _merge_wordings(one: Wording, other: Wording) -> Wording | None:
     """Return the common wording of two, with ``{*}`` where they differ; None if they have too little in common.
 
-    It keeps all slots, at least two significant words, and at least half of the shorter pattern's.
+    It keeps all slots, at least two significant words, and at least half of those of the shorter pattern.
     """
     parts, before = list[str](), (0, 0)
     for begin, end, size in SequenceMatcher(None, one.parts, other.parts, autojunk=False).get_matching_blocks():

@@ -32,8 +32,8 @@ def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[str]:
 def helper_code(sources: Iterable[str], environment: type[Environment], options: BaseModel | None = None) -> str:
     """Return the functions and classes that the sources define, with their imports and constants. Never raises.
 
-    The code only defines, and cannot fail. The first definition of a name wins; the environment's own helpers come
-    first. Definitions that are not safe are left out, with everything that needs them.
+    The code holds only definitions, which cannot fail. The first definition of a name wins; the environment's own
+    helpers take precedence. Definitions that are not safe are left out, with everything that needs them.
     """
     collection = _Collection(environment, options)
     for code in sources:
@@ -58,7 +58,7 @@ class _HelperPart:
         return isinstance(self.node, ast.Import | ast.ImportFrom)
 
     def may_stand_for(self, other: "_HelperPart") -> bool:
-        """Return True if the other may be left out: both are definitions, or they are the same."""
+        """Return True if this part may replace the other: both are functions or classes, or they are the same code."""
         return (self.is_definition and other.is_definition) or ast.dump(self.node) == ast.dump(other.node)
 
 
@@ -75,7 +75,7 @@ class _Collection:
         self.parts: list[_HelperPart] = []
 
     def add_source(self, code: str) -> None:
-        """Add the definitions of one source that are safe and fit, each with everything it needs."""
+        """Add the definitions of one source that are safe and fit the others, each with everything it needs."""
         for name in defined_names(code):
             defined = {**{part.name: part for part in self.parts}, **self._environment}
             if name not in defined:
@@ -91,7 +91,7 @@ class _Collection:
             self.parts = candidate
 
     def _is_safe(self, part: _HelperPart, imports: Collection[str]) -> bool:
-        """Return True for a part with lines and a name of its own that may run anywhere."""
+        """Return True if a part has its own lines, a name that is not reserved, and is safe to run anywhere."""
         return bool(part.source) and part.name not in self._reserved and is_safe(part.node, imports)
 
     def _faults(self, parts: list[_HelperPart]) -> list[Fault]:
@@ -161,7 +161,7 @@ def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:
 
 
 def _is_safe_function(node: ast.FunctionDef, decorators: Collection[str] = ()) -> bool:
-    """Return True if the defaults are plain, and the decorator, if any, is one of these."""
+    """Return True if the defaults are plain values or names, and the decorator, if any, is one of ``decorators``."""
     defaults = (*node.args.defaults, *filter(None, node.args.kw_defaults))
     decorated = [ast.unparse(decorator) for decorator in node.decorator_list]
     return (
@@ -184,7 +184,7 @@ def _is_safe_member(statement: ast.stmt) -> bool:
 
 
 def _is_plain(value: ast.expr) -> bool:
-    """Return True for the expression of a plain value, such as a number or a list of texts."""
+    """Return True for an expression that is a plain value, such as a number or a list of texts."""
     try:
         ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):

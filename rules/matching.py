@@ -16,7 +16,7 @@ from planbook.rules.types import FoundType
 PATTERN, WORDS = "pattern", "words"
 """The two ways of matching a goal."""
 MAX_READINGS = 100
-"""Maximum number of readings of a goal, or the rest of it, that are considered for one pattern."""
+"""Maximum number of readings of a goal, or of the rest of it, that are considered for one pattern."""
 MAX_CANDIDATES, MAX_GOALS, MAX_VALUES = 8, 3, 12
 """Maximum number of types that a model is asked about, and of goals and values of a parameter shown for each."""
 MAX_WORDS = 3
@@ -29,7 +29,7 @@ _COUNTS = frozenset(NUMBERS.values()) - {"zero", "one"}
 
 
 _Slots = Mapping[str, tuple[int, int]]
-"""Slot to the index of its first word and of the one after its last."""
+"""The indexes of each slot's first word and of the word after its last, by the name of the slot."""
 
 
 class _Reading(NamedTuple):
@@ -41,7 +41,7 @@ class _Reading(NamedTuple):
 
 
 def match(types: Sequence[FoundType], goal: str) -> Match:
-    """Return the type of a goal and its parameters if patterns or words leave no doubt; else a match without type."""
+    """Return the type of a goal and its parameters if patterns or words leave no doubt; else an empty match."""
     for by, readings in ((PATTERN, _by_pattern(types, goal)), (WORDS, _by_words(types, goal))):
         if unambiguous := _unambiguous(list(readings), by):
             return unambiguous
@@ -127,10 +127,10 @@ def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: s
 
 
 def _fit(parts: Sequence[str], goal_words: Sequence[str], longest: Mapping[str, int]) -> list[_Slots]:
-    """Return the slots of each way in which a pattern fits all words.
+    """Return each way in which a pattern fits all words, as its slots.
 
     Each tail of the pattern is fitted to each tail of the words once, in at most ``MAX_READINGS`` ways, so that the
-    time grows with the product of their lengths and not with the number of ways.
+    time grows with the product of the two lengths, not with the number of ways.
     """
     fits: dict[int, list[_Slots]] = {len(goal_words): [{}]}
     for part in reversed(parts):
@@ -172,7 +172,7 @@ def _fill_slot(
 
 
 def _max_words(found: FoundType) -> dict[str, int]:
-    """Return the maximum number of words of each parameter: that of the examples, plus one if their lengths differ."""
+    """Return the maximum number of words of each parameter: that in the examples, plus one if their lengths differ."""
     longest = dict[str, int]()
     for parameter in found.parameters:
         counts = {len(tokens(str(each.params.get(parameter.name, "")))) for each in found.examples} or {1}
@@ -193,7 +193,8 @@ def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
 def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     """Yield the readings of a goal that has a wording's words, each before the same slot, and known values.
 
-    Words may have other endings and another order. A value may be split into words, as ``coffee machine``.
+    Words may have other endings and another order. A value may be split into words: ``coffee machine`` is read as
+    ``coffeemachine``.
     """
     letters = _key(goal)
     for found in types:
@@ -211,7 +212,7 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 
 
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
-    """Return a goal's parts, in the form of a wording's, and its values; None if a parameter has two values."""
+    """Return a goal's parts, like those of a wording, and its values by slot; None if a parameter has two values."""
     rest, parts, slots = [token.text.lower() for token in tokens(goal)], list[str](), dict[str, str]()
     while rest:
         sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(_key, rest[:n])) and _key("".join(rest[:n])) in known)
@@ -228,7 +229,7 @@ def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[s
 
 
 def _by_slot(parts: Sequence[str]) -> list[tuple[str, str]]:
-    """Return each word of a wording with the slot after it; words after the last slot with that slot."""
+    """Return each word of a wording with the slot after it, or with the last slot if none follows."""
     pairs, slot = list[tuple[str, str]](), next((part for part in reversed(parts) if part.startswith("{")), "")
     for part in reversed(parts):
         slot = part if part.startswith("{") else slot
@@ -237,7 +238,7 @@ def _by_slot(parts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool) -> dict[str, tuple[str, str]]:
-    """Return parameter and value by the letters of each known value, except values of several parameters."""
+    """Return parameter and value by the letters of each known value, except values that several parameters have."""
     known, names = dict[str, tuple[str, str]](), {each.name for each in found.parameters}
     ambiguous = set[str]()
     for name, value in ((n, str(v)) for each in types for example in each.examples for n, v in example.params.items()):

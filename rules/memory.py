@@ -57,7 +57,7 @@ class LearnedMemory:
     def recall(self, task: Task) -> Recall:
         """Return rules, the matching skill or reflection, helper methods, the starting example, and a procedure.
 
-        If task types were found, a task without a type gets that of its goal.
+        If the knowledge has found types, a task without a type gets the one that its goal matches.
         """
         key = (task.id, task.type, task.goal)
         if key not in self._recalls:
@@ -112,9 +112,9 @@ class LearnedMemory:
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:
-    """Return the match of a task with the found types; None if it has another type, or none were found.
+    """Return the match of a task with the found types; None if the task has another type, or no types were found.
 
-    For a task with a found type, the goal decides only if its params lack a parameter, or have one in another form.
+    If a task already has a found type, its goal is matched only if its params are incomplete or have the wrong form.
     """
     found = next((each for each in knowledge.found if each.name == task.type), None)
     if found and (params := parameter_values(found, task.params)) is not None:
@@ -129,7 +129,7 @@ def found_type(knowledge: Knowledge, task: Task) -> Match | None:
 
 
 def with_type(task: Task, matched: Match | None) -> Task:
-    """Return the task with its found type and params; if no type is certain, with a plain one from its goal."""
+    """Return the task with its found type and params; without a certain type, with one named after its goal."""
     if matched is None:
         return task
     return task.model_copy(update={"type": matched.type or plain_type_name(task.goal), "params": matched.params})
@@ -167,7 +167,7 @@ RULES_PART = re.compile(r"^### Rules\n(?:(?!###).*\n)*", re.MULTILINE)
 def ablated(knowledge: Knowledge, without: Collection[str]) -> Knowledge:
     """Return the knowledge without the named parts.
 
-    The manual is dropped, too, if it may contain what the rules lost.
+    The manual is dropped as well if it may contain what was removed from the rules.
     """
     fields: dict[str, Any] = {}
     if "examples" in without:

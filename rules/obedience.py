@@ -14,9 +14,9 @@ from planbook.rules.types import Learned, Rule
 from planbook.sandbox import Limits, Sandbox, check
 
 MIN_EPISODES = 5
-"""Episodes after which a rule counts as never obeyed. One that is obeyed half the time is seldom ignored that often."""
+"""Minimum number of episodes, all of them against a rule, for the rule to count as never obeyed."""
 SIGNIFICANCE = 0.05
-"""P value below which a difference is not taken for noise."""
+"""P value below which a difference counts as more than noise."""
 LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
 CHECK_CALL = "\n\nanswer(obeyed(code, steps))\n"
 NO_FUNCTION = "the check does not define obeyed(code, steps)"
@@ -24,7 +24,7 @@ DECIDES_NOTHING = "the check returned None for every episode so far: make it dec
 
 
 class Obedience(Learned):
-    """Counts of the episodes to which a rule's check applies, and of those that were solved."""
+    """Counts of the episodes to which a rule's check applies: those that obeyed it, and the others."""
 
     obeyed: int = 0
     obeyed_solved: int = 0
@@ -34,10 +34,10 @@ class Obedience(Learned):
     def __str__(self) -> str:
         obeyed = f"obeyed in {self.obeyed} of {self.obeyed + self.others} episodes, {self.obeyed_solved} of them solved"
         others = f"{self.others_solved} of the other {self.others} solved"
-        return f"{obeyed}, {others}{f': {self.useless}' if self.useless else ''}"
+        return f"{obeyed}, {others}{f': {self.why_useless}' if self.why_useless else ''}"
 
     @property
-    def useless(self) -> str:
+    def why_useless(self) -> str:
         """The reason why the rule may be dropped; empty if it may help, or if there are too few episodes."""
         if not self.obeyed:
             return "never obeyed" if self.others >= MIN_EPISODES else ""
@@ -45,7 +45,7 @@ class Obedience(Learned):
 
     @property
     def p_fewer(self) -> float:
-        """The p value of this few or fewer solved among those that obeyed the rule (Fisher's exact test, one-sided)."""
+        """The p value of so few solved episodes among those that obeyed the rule (Fisher's exact test, one-sided)."""
         solved = self.obeyed_solved + self.others_solved
         least = max(0, solved - self.others)
         ways = (comb(self.obeyed, n) * comb(self.others, solved - n) for n in range(least, self.obeyed_solved + 1))
@@ -71,7 +71,7 @@ class BadCheck(ValueError):
 
 
 def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | None:
-    """Return True if an episode followed the rule with this check, None if it does not apply. Raises BadCheck."""
+    """Return whether an episode followed the rule with this check; None if the rule does not apply. Raises BadCheck."""
     answers: list[Any] = []
 
     def answer(value: bool | None) -> None:
@@ -90,7 +90,7 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
 
 
 def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajectory]) -> str:
-    """Try a new check on the episodes so far; return its problem, empty if it can be used."""
+    """Try a new check on the episodes so far; return its problem, or "" if it can be used."""
     try:
         answers = [obeyed(sandbox, rule_check, episode) for episode in episodes]
     except BadCheck as bad:
@@ -99,12 +99,12 @@ def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajecto
 
 
 def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
-    """Return rule id to True if an episode followed the rule; only rules with a check that applies."""
+    """Return whether an episode followed each rule, by id; only rules with a check that applies to it."""
     answers: dict[str, bool] = {}
     for rule in rules:
         try:
             answer = obeyed(sandbox, rule.check, episode) if rule.check else None
-        except BadCheck:  # says nothing about the episode
+        except BadCheck:  # It says nothing about the episode.
             continue
         if answer is not None:
             answers[rule.id] = answer

@@ -10,7 +10,7 @@ from planbook.planner import AGENT
 from planbook.sandbox import parse_source
 
 _FUNCTIONS, _METHODS = frozenset(dir(builtins)), frozenset({*dir(str), "get", "items", "keys", "values"})
-"""Functions and methods that a message may call without counting as one that may act."""
+"""Functions and methods that only read: a message may call them and still be left out of a plan's shape."""
 Replace = Callable[[int, ast.expr, str], ast.expr]
 """Returns the replacement of a constant, given its position, its node, and the code's name for it."""
 
@@ -19,8 +19,8 @@ Replace = Callable[[int, ast.expr, str], ast.expr]
 class PlanShape:
     """A plan without names and constants.
 
-    ``constants`` are literals as Python source, in the order of the code; ``hints`` are the code's names for them: that
-    of the variable, or of the parameter of a function of the plan.
+    ``constants`` are the literals as Python source, in the order of the code; ``hints`` are the code's names for them:
+    that of the variable, or of the parameter of a function of the plan; empty if there is none.
     """
 
     shape: str
@@ -32,7 +32,7 @@ class PlanShape:
 def plan_shape(code: str) -> PlanShape:
     """Return the shape of a plan. Raises SyntaxError.
 
-    Messages (docstrings, arguments of ``print``, messages of assertions, raised exceptions) do not belong to it unless
+    Messages (docstrings, arguments of ``print``, messages of assertions, raised exceptions) are not part of it unless
     they may act: by calling ``agent``, or a function that is not known to only read.
     """
     constants, hints = list[str](), list[str]()
@@ -103,7 +103,7 @@ class _NameNumberer(ast.NodeTransformer):
 
 
 class _ConstantReplacer(ast.NodeTransformer):
-    """Replaces the constants of a plan. A list, tuple, set or dict of constants alone is one constant."""
+    """Replaces the constants of a plan. A list, tuple, set or dict that holds only constants is one constant."""
 
     def __init__(self, tree: ast.Module, replace: Replace, bound: set[str], *, messages: bool) -> None:
         self._replace, self._bound, self._messages, self._position = replace, bound, messages, 0

@@ -65,7 +65,7 @@ def shows_params(task: Task, environment: type[Environment]) -> bool:
 def learned_procedure(
     code: str, task_type: str, environment: type[Environment], source: str, options: BaseModel | None = None
 ) -> Procedure:
-    """Return the code under our header as a procedure. Raises BadProcedure if it does not pass the check."""
+    """Return the code as a procedure, with our header. Raises BadProcedure if it does not pass the check."""
     lines = f"world: {environment.name}\ntype: {task_type}\nsource: {_docstring_line(source)}"
     header = f'"""Do a task of type {task_type}.\n\n{lines}\n"""'
     name = f"{task_type.replace('-', '_')}.py"
@@ -113,13 +113,13 @@ PLANNER = "planner"
 ATTEMPTS = 3
 """Total number of replies, including the first."""
 OTHERS_SHOWN, FAILURES_SHOWN = 5, 2
-"""Maximum number shown of other tasks, and of tasks on which a procedure failed."""
+"""Maximum numbers of other tasks, and of tasks on which a procedure failed, that a prompt shows."""
 FEEDBACK_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
-"""Maximum characters shown of the skill's feedback, of each other scene, and of each failure."""
+"""Maximum characters of the skill's feedback, of each other scene, and of each failure that a prompt shows."""
 
 
 class Verification(Learned):
-    """The result of a procedure on one task, and its number of actions; ``feedback`` is for the model that fixes it."""
+    """The result of a procedure on one task; ``feedback`` is for the model that mends it; empty if it was solved."""
 
     task_id: str
     solved: bool
@@ -131,7 +131,7 @@ Verify = Callable[[Procedure], Sequence[Verification]]
 
 
 class Generalised(Learned):
-    """The result of generalising a skill: the procedure that solved every task, if one did.
+    """The result of generalising a skill: the procedure that solved every task of its verification, if one did.
 
     ``attempts`` has the results of each procedure that was tried, in order.
     """
@@ -163,12 +163,12 @@ def generalise(
     current: Procedure | None = None,
     failed: Sequence[Verification] = (),
 ) -> Generalised:
-    """Ask for a procedure, verify it, and ask again with the failures, until one holds or ``ATTEMPTS`` are used up.
+    """Ask for a procedure, verify it, and ask again with its failures, until one has none or ``ATTEMPTS`` are used up.
 
     ``knowledge`` has a skill of the type; ``played`` holds the building episodes so far, including the skill's;
-    ``actions`` is the limit of an episode. ``verify`` plays a procedure on at least one task of its type. ``current``
+    ``actions`` is the limit in an episode. ``verify`` plays a procedure on at least one task of its type. ``current``
     is the procedure to renew, if there is one, and ``failed`` its failures. No library is changed. Raises LookupError
-    without a skill, ModelError, BudgetEnded.
+    if there is no skill; ModelError, BudgetEnded.
     """
     skill = knowledge.skills[task_type]
     same_type = [episode for episode in played if episode.task.type == task_type]
@@ -193,7 +193,7 @@ def generalise(
 
 
 def verified(trajectory: Trajectory) -> Verification:
-    """Return the verification from an episode that played a procedure."""
+    """Return the result of an episode that played a procedure."""
     solved = trajectory.ending.outcome.solved
     feedback = PROMPTS["verification"].render(
         goal=trajectory.task.goal,
@@ -238,7 +238,7 @@ def _scene(episode: Trajectory) -> str:
 
 
 def _feedback(episode: Trajectory) -> Rendered:
-    """Return the feedback of every cell; its data are the steps, so that its wording may change."""
+    """Return the feedback of all cells; recordings identify it by its steps, so that its wording may change."""
     feedbacks = [cell.feedback for played in episode.rounds for cell in played.cells]
     steps = [(step.action, step.observation) for played in episode.rounds for step in played.steps]
     return Rendered.of("\n\n".join(each.text for each in feedbacks), steps, feedbacks)

@@ -17,11 +17,11 @@ _FUNCTION_WORDS = frozenset(
 CLEAR_LEAD = 1.1
 """Factor by which a success process must fit a task better than the next best one to be selected alone."""
 _SCORE_DIGITS = 6
-"""Number of digits to which scores are compared; ties are decided by the order of the texts."""
+"""Decimal places to which scores are rounded; ties are decided by the order of the texts."""
 
 
 def words(text: str) -> list[str]:
-    """Return the words to compare: ``mug_1`` and ``pick_heat_then_place`` split, without numbers and function words."""
+    """Return the words to compare: names such as ``put_mug_1`` are split; numbers and function words are left out."""
     return [word for word in _WORD.findall(text.lower()) if word not in _FUNCTION_WORDS]
 
 
@@ -34,10 +34,10 @@ def scores(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[Rule, ...]:
-    """Return the rules that a planner needs for a task, in the order of their ids; ``skill`` is the one of its type.
+    """Return the rules that a planner needs for a task, in the order of their ids; ``skill`` is that of its type.
 
-    If one success process clearly fits the task better than all others: this process, the rules that it names or builds
-    on, and the rules on the environment and on errors that fit at least half as well. Otherwise all rules.
+    If one success process clearly fits the task better than all others, these are this process, the rules that it names
+    or builds on, and the rules on the environment and on errors that fit at least half as well; otherwise all rules.
     """
     fit = _fit(book, task, skill)
     processes = list(filter(_is_process, book.active))
@@ -58,7 +58,7 @@ def other_helpers(book: RuleBook, chosen: RuleBook) -> tuple[Rule, ...]:
 
 
 def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
-    """Return scores by rule id: content against goal, plus half the whole rule's against the skill's code."""
+    """Return each rule's score, by id: its content's for the goal, plus half the whole rule's for the skill's code."""
     query = f"{_query(task)} {skill.task.goal}" if skill else _query(task)
     by_words = scores(query, [rule.content for rule in book.active])
     by_code = scores(skill.code if skill else "", [_text_of(rule) for rule in book.active])
@@ -89,7 +89,7 @@ def select_rules(book: RuleBook, task: Task, token_budget: int) -> tuple[Rule, .
 def most_similar(task: Task, tasks: Sequence[Task], *, allow_unrelated: bool = False) -> int | None:
     """Return the index of the most similar task: same type first, then by goal; None if none is similar.
 
-    If no task shares a word with it, ``allow_unrelated`` returns the first, which still shows how plans are written.
+    With ``allow_unrelated``, that is then the first task, which still shows how plans are written.
     """
     similarity = scores(_query(task), [_query(other) for other in tasks])
     similar = [n for n, other in enumerate(tasks) if allow_unrelated or other.type == task.type or similarity[n] > 0]
@@ -108,7 +108,7 @@ def _text_of(rule: Rule) -> str:
 def _with_cited(book: RuleBook, rule: Rule) -> set[str]:
     """Return the ids of a rule and of all rules that it names or builds on, directly or indirectly.
 
-    A success process that another one builds on is included only if the other's content names it.
+    A success process is included only if a rule's content names it; that a rule builds on it is not enough.
     """
     rules = {each.id: each for each in book.active}
     group, todo = set[str](), [rule.id]
@@ -129,7 +129,7 @@ def _is_process(rule: Rule | None) -> bool:
 
 
 FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
-"""Outcomes that say something about the plan; other unsolved ones do not."""
+"""Unsolved outcomes that say something about the plan; the others do not."""
 
 
 def learn(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) -> Knowledge:

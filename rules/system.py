@@ -21,7 +21,7 @@ Trajectories = Callable[[list[str]], str]
 class RuleSystem:
     """Collects the calls of one run of code into a batch. The book itself never changes.
 
-    Calls that are not permitted are left out if the Builder makes them; those of others invalidate the batch.
+    Calls that are not permitted are left out if the Builder makes them; from anyone else, they invalidate the batch.
     ``trajectories`` is None if earlier episodes may not be read.
     """
 
@@ -121,7 +121,7 @@ class RuleSystem:
         return tuple(f"{fault} It was left out." for fault in self._draft.left_out)
 
     def valid_part(self) -> RuleChange | None:
-        """Return the change that the valid calls make if others invalidate the batch; None if there is none."""
+        """Return the change that the valid calls alone make, for an invalid batch; None if there is none."""
         return self._draft.valid_part(Batch(edits=(), who=self._who, where=self._where, case=self._case))
 
     def change(self) -> RuleChange:
@@ -185,7 +185,7 @@ def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = 
 
 
 def _problems(system: RuleSystem, result: CellResult) -> list[str]:
-    """Return why nothing may be applied, including refused calls whose exception the code caught."""
+    """Return the reasons why nothing may be applied, including refused calls whose exception the code caught."""
     problems = [str(fault) for fault in result.faults]
     problems += [str(fault) for fault in system.faults if not any(fault.message in problem for problem in problems)]
     if not result.faults and (lost := result.host_calls - system.calls):

@@ -21,7 +21,7 @@ from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill, r
 from planbook.sandbox import bound_names, parse_source
 
 PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The templates of the Builder and the Consolidator, by path."""
+"""The prompt templates of this package, by path."""
 _CODE_BLOCK = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 """A block of code in a manual."""
 
@@ -89,7 +89,7 @@ def tell_environment(environment: type[Environment], options: BaseModel | None =
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the text, cut to about ``limit`` characters: its first third and its last two thirds."""
+    """Return the text, cut to about ``limit`` characters: a third from its beginning, the rest from its end."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 3], text[-(limit - limit // 3) :]

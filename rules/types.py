@@ -55,7 +55,7 @@ class Rule(Learned):
     builds_on: tuple[str, ...] = ()
     """Ids of the rules from which it was derived."""
     check: str = Field(default="", exclude_if=lambda check: not check)
-    """Plan code that decides whether an episode followed it (``planbook.rules.obedience``). Planners never see it."""
+    """Plan code that decides if an episode followed the rule (``planbook.rules.obedience``). Planners never see it."""
 
 
 class Skill(Learned):
@@ -85,7 +85,7 @@ class TypeParameter(Learned):
 class Example(Learned):
     """A solved task of a found type: its goal, and the constants of its plan as Python source.
 
-    ``joined`` is true if its own plan had another shape, and therefore has no constants.
+    ``joined`` is true if its own plan had another shape; ``constants`` is then empty.
     """
 
     task_id: str
@@ -98,7 +98,7 @@ class Example(Learned):
 
 
 class Wording(Learned):
-    """A pattern of goals, ``put {object} in {target}``, and its goals. ``{*}`` matches any words, or none.
+    """A pattern of goals, such as ``put {object} in {target}``, and its goals. ``{*}`` matches any words, or none.
 
     ``joined`` are the patterns that it was merged from, if there were several.
     """
@@ -124,7 +124,7 @@ class Wording(Learned):
 
 
 class FoundType(Learned):
-    """A group of solved tasks. ``code`` is the plan of the first, with its ``shape``.
+    """A group of solved tasks. ``code`` is the plan of the first task, ``shape`` the digest of its shape.
 
     ``version`` counts the procedures published for it, ``repairs`` those that replaced a failed one.
     """
@@ -170,7 +170,7 @@ OTHER_NAMES = {
     "specialphenomena": RuleType.SPECIAL_PHENOMENON,
     "helpermethod": RuleType.USEFUL_HELPER_METHOD,
 }
-"""The paper's other names of types, letters only."""
+"""The paper's other names for types, letters only."""
 TWO_IN_ONE = {"specialphenomenamechanism", "specialphenomenonmechanism"}
 """Names that mean two types at once."""
 
@@ -207,5 +207,5 @@ def read_type(text: str, offered: Collection[RuleType]) -> RuleType:
 
 
 def listed(types: Collection[RuleType]) -> str:
-    """Return the types by name, in the order of their enum."""
+    """Return the names of the types as one text, in the order of ``RuleType``."""
     return ", ".join(t.value for t in RuleType if t in types)

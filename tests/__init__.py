@@ -1,1 +1,4 @@
-"""Tests, in the folders of the tree that they test. A package: another distribution installs a `tests` of its own."""
+"""The tests, in folders named after the packages that they test.
+
+This is a package since some other distributions install a top-level `tests` too.
+"""

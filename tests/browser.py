@@ -1,4 +1,4 @@
-"""What the browser tests share: they need Chromium, and say so where it is not there."""
+"""Helpers of the browser tests, which are skipped, or fail in CI, if Chromium is missing."""
 
 import os
 
@@ -9,7 +9,7 @@ from planbook.envs.miniwob import Miniwob
 
 
 def need_browser() -> None:
-    """Skip the test without a browser; where CI is set a missing browser is a failure."""
+    """Skip the test if there is no browser; in CI, fail it."""
     missing = [requirement for requirement in Miniwob.requirements() if requirement.found is None]
     if not missing:
         return
@@ -20,7 +20,7 @@ def need_browser() -> None:
 
 
 def start(environment: Miniwob, name: str) -> Observation:
-    """Begin the task of that id."""
+    """Begin the task with this id."""
     return environment.reset(Miniwob.tasks(Selection(ids=(name,)))[0])
 
 

@@ -1,4 +1,4 @@
-"""Scripted models that claim things of their tasks, whether or not they are so."""
+"""Scripted models that make claims about their tasks, true or not."""
 
 from collections.abc import Sequence
 
@@ -18,37 +18,37 @@ for box in boxes:
 
 
 def boastful(messages: Sequence[Message], sampling: Sampling) -> str:
-    """An executor that has always done it."""
+    """Reply as an executor that always claims success."""
     return code("finish(True)")
 
 
 def modest(messages: Sequence[Message], sampling: Sampling) -> str:
-    """An executor that never has."""
+    """Reply as an executor that never claims success."""
     return code("finish(False)")
 
 
 def mines(messages: Sequence[Message], sampling: Sampling) -> str:
-    """A planner of goals whose plan is one thing that can be done."""
+    """Reply as a planner of goals whose plan is one action that can be done."""
     return code("agent.mine({'log': 1})")
 
 
 def crafts(messages: Sequence[Message], sampling: Sampling) -> str:
-    """A planner of goals whose plan is one thing that cannot be done."""
+    """Reply as a planner of goals whose plan is one action that cannot be done."""
     return code("agent.craft({'pickaxe': 1}, {'planks': 3, 'stick': 2})")
 
 
 def mines_and_is_done(messages: Sequence[Message], sampling: Sampling) -> str:
-    """One goal, and then the word that all is done."""
+    """Reply with one goal, and then say that everything is done."""
     return "That is it.\nDONE" if len(messages) > 2 else mines(messages, sampling)
 
 
 def content(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Of Devil's Advocate: the task is held to be complete before anything is done."""
+    """Reply as Devil's Advocate, which says that the task is complete before anything is done."""
     return {"plan": PLAN, "task_done": YES}[question(messages)]
 
 
 def content_later(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The same, once a box was opened: nothing of it was asked of the environment."""
+    """Reply as Devil's Advocate, which says that the task is complete once a box was opened."""
     opened = "You open box_1" in messages[-1].content
     return {
         "plan": PLAN,
@@ -61,6 +61,6 @@ def content_later(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def never_content(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The task is never complete, and whatever is done is wrong."""
+    """Reply as Devil's Advocate, for which the task is never complete and every action is wrong."""
     replies = {"plan": PLAN, "task_done": NO, "subtask_done": NO, "act": code("agent.open('box_1')"), "remedy": "NONE"}
     return {**replies, "align": aligned(verdict="NO")}[question(messages)]

@@ -1,4 +1,4 @@
-"""The command line in a process of its own, as its user starts it."""
+"""Run the command line in a separate process, as a user does."""
 
 import json
 import os
@@ -34,7 +34,7 @@ for line in sys.stdin:
 
 
 class Forking:
-    """Commands, each in a child of one process that has imported planbook: half the time of a start."""
+    """Runs commands in children of one process that has imported planbook, which halves their time."""
 
     def __init__(self, python: object = sys.executable, env: Mapping[str, str] | None = None) -> None:
         self._python, self._env = str(python), env
@@ -47,7 +47,7 @@ class Forking:
         )
 
     def run(self, *arguments: object, cwd: Path, env: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
-        """Run one command from a folder, in an environment of its own."""
+        """Run one command in a folder, with these environment variables only."""
         words = [*map(str, arguments)]
         out, err = (Path(self._streams.name) / name for name in ("out", "err"))
         given = {"out": str(out), "err": str(err), "cwd": str(cwd), "env": dict(env), "arguments": words}
@@ -64,14 +64,14 @@ class Forking:
 
 
 HERE = Forking()
-"""This project's commands."""
+"""Runs this project's commands."""
 
 
 def planbook(*arguments: object, cwd: Path = ROOT) -> "subprocess.CompletedProcess[str]":
-    """Run one command from a folder. What a start costs, and a terminal, is for test_processes.py of tests/blackbox."""
+    """Run one command in a folder. Start-up time and terminals are tested in tests/blackbox/test_processes.py."""
     return HERE.run(*arguments, cwd=cwd, env=os.environ | {"PYTHONPATH": str(ROOT)})
 
 
 def result(finished: "subprocess.CompletedProcess[str]") -> Any:
-    """The object that ends standard output."""
+    """Return the JSON object on the last line of standard output."""
     return json.loads(finished.stdout.splitlines()[-1])

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from tests.postgres import Server
 
 FIFTHS = 5
-"""The deep tests are run in so many parts."""
+"""The number of parts into which ``--fifth`` divides the tests."""
 
 settings.register_profile(
     "planbook", deadline=None, max_examples=60, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("planbook")
 
-# Bytecode is kept, of these tests and in the processes that they start: compiling all of it anew takes a third of a
-# command's time, and ten seconds of each pytest process.
+# Bytecode is kept, by pytest and by the processes that tests start: compiling everything anew takes a third of a
+# command's time, and ten seconds in each pytest process.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # What a shell runs in the background begins deaf to Ctrl-C, and so would the processes that tests start.
+    # A process that a shell starts in the background ignores Ctrl-C, and so would the processes that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the part that is asked for: those of one file stay together."""
+    """Keep only the tests of the part chosen by ``--fifth``; the tests of one file are in the same part."""
     if (part := config.getoption("fifth")) is not None:
         others = [item for item in items if crc32(item.path.name.encode()) % FIFTHS != part % FIFTHS]
         config.hook.pytest_deselected(items=others)
@@ -49,14 +49,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    """Where plan code runs; one for all tests of a file."""
+    """A sandbox for plan code, shared by all tests of a file."""
     with Sandbox() as shared:
         yield shared
 
 
 @pytest.fixture(scope="session")
 def postgres() -> "Iterator[Server]":
-    """A real PostgreSQL, one for each process of the tests. Only these need psycopg."""
+    """A real PostgreSQL server, one for each pytest process. Only its tests need psycopg."""
     from tests.postgres import need_postgres, running
 
     with running(need_postgres()) as server:

@@ -16,7 +16,7 @@ REFUSED, NEW_WORDS, HELD = "boxes do not open any more; pull them", "Inside: ", 
 
 
 class DriftOptions(BaseModel):
-    """What changes, and after how many tasks. ``run`` tells runs of one process apart."""
+    """What changes, and after how many tasks. ``run`` distinguishes runs in the same process."""
 
     change: str = "renamed"
     after: int = 6
@@ -34,7 +34,7 @@ class Drifting(Toy):
     begun: ClassVar[dict[str, set[str]]] = {}
 
     def begin(self, task: Task) -> Observation:
-        """Begin a task, which the environment may have changed before."""
+        """Begin a task; the environment may have changed since the last one."""
         options = DriftOptions.model_validate(self.options)
         self._change_to_come = options.change
         begun = self.begun.setdefault(options.run, set())
@@ -44,7 +44,7 @@ class Drifting(Toy):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Say nothing beforehand."""
+        """Declare nothing in advance."""
         return Preconditions({})
 
     @action("agent.open('box_2') -> 'You open box_2. In it, you see key.'")
@@ -87,7 +87,7 @@ for box in boxes:
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The type of a goal, a plan, what is left to do, or the procedure of a plan, which does as was seen last."""
+    """Reply with the type of a goal, a plan, its continuation, or a procedure, adapted to the last change observed."""
     conversation = "\n".join(message.content for message in messages)
     *_, thing = re.findall(r"put the (\w+) on the table", conversation)
     if "# Types of tasks that have a procedure" in messages[-1].content:

@@ -1,4 +1,4 @@
-"""Plans for dry runs, and what becomes of each of their calls when they are carried out for real."""
+"""Random plans for dry runs, and whether their calls are accepted when the plans are really run."""
 
 import sys
 from collections import defaultdict
@@ -14,7 +14,7 @@ from planbook.sandbox import DryRun, dry_run
 
 
 class Recorder:
-    """An ``agent`` for plans of our own making, run here: whether each call was accepted, by the line that made it."""
+    """An ``agent`` for plans that run in this process; ``accepted`` has the fate of each call, by line."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
@@ -38,7 +38,7 @@ class Recorder:
 
 
 def carried_out(environment: Environment, task: Task, plan: str) -> Mapping[int, Sequence[bool]]:
-    """Run a plan for real; by line, whether the calls there were accepted, in order. What it raises ends it."""
+    """Run a plan for real and return, by line, whether its calls were accepted, in order. Exceptions end the plan."""
     observation = environment.reset(task)
     agent = Recorder(environment)
     shown = type("Task", (), {"params": task.params, "observation": observation.text})
@@ -52,7 +52,7 @@ def carried_out(environment: Environment, task: Task, plan: str) -> Mapping[int,
 def followed(
     environment: type[Environment], declared: Preconditions, plan: str, *, helpers: str = "", **values: object
 ) -> DryRun:
-    """A dry run of a plan."""
+    """Return the dry run of a plan."""
     return dry_run(
         plan,
         functions_to_check(environment),
@@ -64,20 +64,20 @@ def followed(
 
 
 Call = Callable[[Random, Sequence[str]], str]
-"""Writes one call, from dice and the names that may stand for an argument there."""
+"""Writes one random call; the names are variables that may be its arguments."""
 UNKNOWN_TESTS = ("len(seen) % 2", "len(seen) % 3 == 0", "'a' in seen", "'Nothing' in seen")
 KNOWN_TESTS = ("count > 1", "not picked", "len(picked) < 2", "agent.holding == 'nothing'", "picked or count")
 
 
 class Writer:
-    """Writes plans at random: calls in branches, loops, functions and try; one call of a line each."""
+    """Writes plans at random: calls in branches, loops, functions and try, at most one on a line."""
 
     def __init__(self, dice: Random, call: Call, words: Sequence[str]) -> None:
         self._dice, self._call, self._words = dice, call, words
         self._number = 0
 
     def plan(self) -> str:
-        """A plan of some three dozen lines."""
+        """Return a plan of about three dozen lines."""
         lines = ["seen, count, picked = '', 0, []", *self._block((), self._dice.randint(4, 9), 0)]
         return "\n".join(lines) + "\n"
 
@@ -164,9 +164,9 @@ NESTED = (Writer.branch, Writer.loop, Writer.turns, Writer.caught, Writer.functi
 
 
 def wrongly_told(plan: str, run: DryRun, accepted: Mapping[int, Sequence[bool]]) -> list[str]:
-    """The reports of a dry run that the environment contradicts: a call of that line was accepted after all.
+    """Return the reports of a dry run that are wrong, as the environment accepted a call on that line.
 
-    What is told of a call only as it is made from another place is left out: the line alone does not tell those apart.
+    Reports on a call inside a function, as called from another line, are left out: the line alone does not identify it.
     """
     reported = [fault for fault in run.faults if ", called in " not in fault.message]
     return [f"{fault}\n{plan}" for fault in reported if any(accepted.get(fault.line or 0, ()))]

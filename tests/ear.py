@@ -1,15 +1,15 @@
-"""A listener to a reply's pieces."""
+"""A listener that receives a reply in pieces."""
 
 
 class Ear:
-    """Keeps what it hears, and wants so many pieces at most."""
+    """Keeps the pieces that it hears, and stops the reply after ``pieces`` of them."""
 
     def __init__(self, pieces: int | None = None) -> None:
         self.heard: list[str] = []
         self.pieces = pieces
 
     def __call__(self, piece: str) -> bool:
-        """Hear one piece; False once it is enough."""
+        """Hear one piece; return False to stop the reply."""
         self.heard.append(piece)
         return len(self.heard) != self.pieces
 

@@ -1,4 +1,4 @@
-"""What the tests of executors have in common: a run on an environment that can kill, in several processes."""
+"""Helpers for the tests of executors: runs in several processes on an environment that can kill its process."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ ENVIRONMENT = f"{ROOT / 'tests' / 'mortal_toy.py'}:MortalToy"
 
 
 def command(folder: Path, *more: object, **options: object) -> list[str]:
-    """Procedures on the mortal toy environment; what episodes leave of their processes goes to ``folder``/begun."""
+    """Return the command that plays procedures on the mortal toy environment; process ids go to ``folder``/begun."""
     begun = folder / "begun"
     begun.mkdir(parents=True, exist_ok=True)
     given = {"folder": begun, **options}
@@ -28,7 +28,7 @@ def command(folder: Path, *more: object, **options: object) -> list[str]:
 
 
 def start(arguments: list[str]) -> "subprocess.Popen[str]":
-    """The command in a process of its own, and in a process group of its own, as a terminal starts it."""
+    """Start the command in its own process and process group, as a terminal does."""
     return subprocess.Popen(
         [sys.executable, "-m", "planbook", *arguments],
         cwd=ROOT,
@@ -40,21 +40,21 @@ def start(arguments: list[str]) -> "subprocess.Popen[str]":
 
 
 def processes(folder: Path) -> set[int]:
-    """The processes in which episodes have begun."""
+    """Return the ids of the processes in which episodes have begun."""
     return {int(line) for file in (folder / "begun").iterdir() for line in file.read_text().split()}
 
 
-def wait_until(true: Callable[[], Any], seconds: float = 60.0, what: str = "it") -> Any:
-    """Wait for something that comes by itself, and return it. Fails where it does not come."""
+def wait_until(condition: Callable[[], Any], seconds: float = 60.0, what: str = "it") -> Any:
+    """Wait until the condition returns something true, and return that. Fails after ``seconds``."""
     until = time.monotonic() + seconds
-    while not (found := true()):
-        assert time.monotonic() < until, f"{what} did not come about"
+    while not (found := condition()):
+        assert time.monotonic() < until, f"{what} did not happen"
         time.sleep(0.02)
     return found
 
 
 def alive(process: int) -> bool:
-    """Whether a process runs; one that only waits to be reaped does not."""
+    """Return whether a process runs; zombies do not count."""
     try:
         return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
     except OSError:
@@ -62,12 +62,12 @@ def alive(process: int) -> bool:
 
 
 def children(process: int) -> list[int]:
-    """The processes that a process has started."""
+    """Return the ids of a process's children."""
     return [each.number for each in all_processes() if each.parent == process]
 
 
 class Process(NamedTuple):
-    """A process as /proc shows it."""
+    """A process as listed in /proc."""
 
     number: int
     parent: int
@@ -75,7 +75,7 @@ class Process(NamedTuple):
 
 
 def all_processes() -> list[Process]:
-    """Every process of this machine."""
+    """Return every process of this machine."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -87,7 +87,7 @@ def all_processes() -> list[Process]:
 
 
 def kernel_tells() -> bool:
-    """Return whether the kernel says how a process ended that is not a child: Linux does from 6.15 on."""
+    """Return whether the kernel reveals how a process ended that has been reaped already; Linux does since 6.15."""
     child = os.fork()
     if child == 0:
         signal.pause()
@@ -100,10 +100,10 @@ def kernel_tells() -> bool:
 
 
 def kill(process: int) -> None:
-    """As the kernel does it when memory is short."""
+    """Kill a process as the kernel does when memory runs out."""
     os.kill(process, signal.SIGKILL)
 
 
 def episodes_of(folder: Path) -> list[tuple[Any, ...]]:
-    """What happened in the episodes of the run in a folder, without times."""
+    """Return what happened in the episodes of the run in a folder, without times."""
     return [row for row in history(folder / "run") if row[0] != "run"]

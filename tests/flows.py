@@ -1,4 +1,4 @@
-"""What tests of the stages have in common: commands run in this process, the scripted model, and what a run holds."""
+"""Helpers for tests of the stages: commands in this process, the scripted model, and the contents of a run."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ SCRIPT = ROOT / "tests" / "toy_script.py"
 
 
 def scripted(name: str = "answer") -> str:
-    """The scripted model of a name, good from any folder."""
+    """Return the scripted model with this name, for ``--model`` in any folder."""
     return f"scripted:{SCRIPT}:{name}"
 
 
@@ -33,7 +33,7 @@ BUILD = ("build", "--env", "toy", "--model", scripted())
 
 
 class Finished(NamedTuple):
-    """What a command left behind, as a process would."""
+    """What a command returned and printed, as for a process."""
 
     returncode: int
     stdout: str
@@ -41,12 +41,12 @@ class Finished(NamedTuple):
 
     @property
     def result(self) -> Any:
-        """The object that ends standard output."""
+        """The JSON object on the last line of standard output."""
         return json.loads(self.stdout.splitlines()[-1])
 
     @property
     def printed(self) -> str:
-        """Everything that was printed, on lines as they come, without what a width breaks."""
+        """Everything that was printed, on one line, since line breaks depend on the terminal's width."""
         return " ".join((self.stdout + self.stderr).split())
 
 
@@ -57,7 +57,7 @@ def command_of(recording: str) -> list[str]:
 
 
 def here(*arguments: object) -> Finished:
-    """Run one command in this process, which spares half a second; an error that is none of ours is raised."""
+    """Run one command in this process, which saves half a second. Unexpected exceptions are raised."""
     stdout, stderr = StringIO(), StringIO()
     with (
         patch.object(sys, "argv", ["planbook", *map(str, arguments)]),
@@ -73,7 +73,7 @@ def here(*arguments: object) -> Finished:
 
 
 def events(folder: Path, kind: Any = None, scope: str | None = None) -> list[Event]:
-    """The events of a run."""
+    """Return the events of a run."""
     run = Run.open(folder)
     found = list(run.store.events(scope, kind))
     run.close()
@@ -81,30 +81,30 @@ def events(folder: Path, kind: Any = None, scope: str | None = None) -> list[Eve
 
 
 def asks(folder: Path, role: str = "", template: str = "") -> list[Any]:
-    """What was asked, as the run recorded it; of one role, of templates that begin so."""
+    """Return the recorded requests to models: of one role, or with templates whose names begin with ``template``."""
     bodies: list[Any] = [event.body for event in events(folder, "ask")]
     return [each for each in bodies if role in ("", each["role"]) and each["template"].startswith(template)]
 
 
 def prompt(asked: Any) -> str:
-    """All messages of a request."""
+    """Return all messages of a request as one text."""
     return "\n\n".join(message["content"] for message in asked["messages"])
 
 
 def files(folder: Path) -> dict[str, str]:
-    """Every file below a folder."""
+    """Return the text of every file below a folder, by path."""
     return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def history(folder: Path) -> list[tuple[Any, ...]]:
-    """What happened, without what differs from one sitting to the next: times, and what the run notes of itself."""
+    """Return a run's events without what differs when it is repeated: times, and the run's events about itself."""
     return sorted(
         (e.scope, e.kind, e.n, _timeless(e.body)) for e in events(folder) if e.scope != "run" or e.kind == "task"
     )
 
 
 def table(summary: Any) -> dict[str, Any]:
-    """A summary without what depends on the place and the clock."""
+    """Return a summary without its time and the folder of its run."""
     return {name: value for name, value in summary.items() if name not in ("seconds", "run")}
 
 

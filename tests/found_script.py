@@ -1,7 +1,7 @@
-"""Scripted models that build without labels: shopping by the shipped procedure, BFCL's turns by the ground truth.
+"""Scripted models for builds without task types: shopping by the shipped procedure, BFCL's turns by ground truth.
 
-``shopping`` plans by code that reads the goal itself; ``shopping_written`` writes the words of the goal into the code.
-The procedure that they are asked for is the plan of that task, with parameters in place of their values.
+The plans of ``shopping`` read the goal themselves; those of ``shopping_written`` contain the words of the goal. When
+asked for a procedure, they return the plan of that task, with parameters in place of their values.
 """
 
 import ast
@@ -24,21 +24,21 @@ WANTED = (
     r"i want to buy (.+) with ([a-z ]+: .+), and it should be (.+)",
     r"i want to buy (.+), and it should be (.+)",
 )
-"""How the shop's goals are worded; the first that fits counts."""
+"""Patterns of the shop's goals; the first that matches counts."""
 
 
 def shopping(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The reply of a planner whose plan reads the goal."""
+    """Return the reply of a planner whose plan reads the goal."""
     return _reply(messages, lambda goal: f"{READS}\n\nbuy_wanted(agent, task)\n")
 
 
 def shopping_written(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The reply of a planner that writes down what is wanted, and at what price."""
+    """Return the reply of a planner whose plan contains what is wanted and its price."""
     return _reply(messages, _written)
 
 
 def bfcl_turn(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The reply of a planner that does what the ground truth of a turn does."""
+    """Return the reply of a planner that does what the ground truth of a turn does."""
     return _reply(messages, _turns().__getitem__)
 
 
@@ -59,7 +59,7 @@ def _reply(messages: Sequence[Message], plan: Callable[[str], str]) -> str:
 
 
 class _Parameters(ast.NodeTransformer):
-    """Puts parameters in place of their values, each at least once, in their order."""
+    """Replaces values by parameters, each at least once, in their order."""
 
     def __init__(self, params: Mapping[str, object]) -> None:
         self._left = list(params.items())
@@ -90,7 +90,7 @@ def _written(goal: str) -> str:
 
 @cache
 def _turns() -> Mapping[str, str]:
-    """The plan of each turn, by its request."""
+    """Return the plan of each turn, by its request."""
     from bfcl import calls_of, entries, request
 
     from tests.own_methods.bfcl_truth import Owned, functions

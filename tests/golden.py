@@ -1,8 +1,8 @@
-"""Golden files: what each recording's episodes ask, do and come to, in `tests/planbook/golden/NAME.txt`.
+"""Golden files: the prompts, actions and endings of each recording's episodes, in `tests/planbook/golden/NAME.txt`.
 
-A prompt is a line: where it was sent, its role and template, its messages, its characters and its digest. Actions,
-observations and endings are text. After a change that is meant to change them, write the files again, and commit them
-with that change alone:
+Each prompt is one line: where it was sent, its role and template, its numbers of messages and characters, and its
+digest. Actions, observations and endings are text. After a change that is meant to change them, write the files again,
+and commit them with that change alone:
 
     python -m tests.golden
 
@@ -28,9 +28,9 @@ FOLDER = Path(__file__).parent / "planbook" / "golden"
 WRITTEN = (*EPISODES, "alfworld-generated")
 """The recordings that have a golden file: those that need neither a browser nor a download."""
 SHOWN = 200
-"""Characters of an observation that are shown. Its digest stands for the rest."""
+"""Maximum characters of an observation that are shown; its digest stands for the rest."""
 CHANGING = ("name", "runs", "seconds", "per_solved")
-"""Figures of `planbook stats` that differ from one time to the next."""
+"""Columns of `planbook stats` that differ from run to run."""
 
 
 def play(name: str, run: Path) -> Any:
@@ -73,7 +73,7 @@ def _exported(run: Path) -> list[Any]:
 
 
 def _asked(run: Path) -> list[tuple[str, Any]]:
-    """Where each prompt was sent, and its event: those of episodes and those of learning."""
+    """Return where each prompt of episodes and of learning was sent, and the body of its event."""
     with closing(Run.open(run)) as opened:
         return [(event.scope, event.body) for event in opened.store.events(kind="ask")]
 

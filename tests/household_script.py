@@ -1,6 +1,6 @@
-"""A scripted model for ALFWorld without labels: it plans by the shipped procedures, with what the goal says written in.
+"""A scripted model for ALFWorld without task types: its plans are the shipped procedures, with values from the goal.
 
-Its plans of one type of task are the same code up to constants; a procedure that it is asked for reads those instead.
+Its plans for one type of task differ only in constants; a procedure that it is asked for reads params instead.
 """
 
 import json
@@ -13,7 +13,7 @@ from tools.bench.household import PROCEDURES, TYPES
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The reply to a planning prompt, to the request for a procedure, and to that for the name of a type."""
+    """Reply to a planning prompt, to a request for a procedure, or to a request for the name of a type."""
     asked = messages[-1].content
     if asked.startswith("# Tasks that were done by the same plan"):
         return json.dumps({"name": _type(asked.split("- ", 1)[1]), "summary": "", "parameters": {}})

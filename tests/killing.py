@@ -1,9 +1,9 @@
-"""The harness for kills: who is killed (the victim), and when (the moment), with what must come out all the same.
+"""Helpers for tests that kill processes at chosen or random moments.
 
 - A sandbox worker, at chosen calls of a plan: ``DeadlySandbox`` with a ``Reaper``, in this process.
 - A host, right after chosen events of a run: ``lives``, one forked process after the other.
-- Any process of a run, at random moments: ``RandomKills``. PLANBOOK_KILLS says how many kills each such test survives
-  instead of its own number, and PLANBOOK_KILLS_SEED which ones:
+- Any process of a run, at random moments: ``RandomKills``. PLANBOOK_KILLS sets the number of kills that each such
+  test survives, and PLANBOOK_KILLS_SEED chooses them:
 
 PLANBOOK_KILLS=100 PLANBOOK_KILLS_SEED=7 pytest -n 0 tests/planbook/test_killed_at_random.py
 """
@@ -32,11 +32,11 @@ from tests.command import ROOT
 from tests.executing import all_processes, kernel_tells, kill
 
 KILLED, FAULT = -signal.SIGKILL, 99
-"""Exit codes of a process that was killed, and of one that the command line did not end."""
+"""Exit codes of a process that was killed, and of one in which the command line returned without exiting."""
 How = Literal["asked", "answered", "sent", "computing", "between"]
 HOWS: tuple[How, ...] = ("asked", "answered", "sent", "computing", "between")
-"""When the worker dies: before its call is carried out; after that, and before it is answered; when the answer is sent,
-and not yet read; some milliseconds after that; after the end of the cell that made the call."""
+"""When the worker dies: before its call is carried out; after that but before it is answered; when the answer is sent
+but not yet read; some milliseconds after that; after the end of the cell that made the call."""
 CHANCE = "import random, time\nprint([random.random(), random.getrandbits(64), time.time()])"
 
 
@@ -44,12 +44,12 @@ CHANCE = "import random, time\nprint([random.random(), random.getrandbits(64), t
 
 
 def worker_of(session: Session) -> int:
-    """Return the process of a session's worker; 0 if it has none now."""
+    """Return the process id of a session's worker; 0 if it has none now."""
     return session._worker._pid if session._worker is not None else 0
 
 
 def kill_worker(session: Session, how: signal.Signals = signal.SIGKILL) -> None:
-    """As the kernel does it when memory is short; the worker may be dead already."""
+    """Kill a session's worker as the kernel does when memory runs out; it may be dead already."""
     if pid := worker_of(session):
         with suppress(ProcessLookupError):
             os.kill(pid, how)
@@ -57,13 +57,13 @@ def kill_worker(session: Session, how: signal.Signals = signal.SIGKILL) -> None:
 
 @dataclass
 class Reaper:
-    """Kills the workers of sessions. ``deaths`` says which of all their calls are deadly, counted from 0, and how."""
+    """Kills the workers of sessions. ``deaths`` says how a worker dies at a call, by its number from 0."""
 
     deaths: Callable[[int], How | None] = lambda number: None
     carried: list[tuple[str, Any, Any]] = field(default_factory=list)
     """Every call that a host function carried out."""
     left: list[str] = field(default_factory=list)
-    """What stood in each session when it was closed: its names with their values, its next random numbers, its time."""
+    """The state of each session when it was closed: its names with their values, its next random numbers, its time."""
     dead: int = 0
     _numbers: Iterable[int] = field(default_factory=count)
 
@@ -82,19 +82,19 @@ class Reaper:
         return session
 
     def next(self) -> How | None:
-        """Return how the worker dies at the call that comes now, if it does."""
+        """Return how the worker dies at the next call, if it does."""
         return self.deaths(next(iter(self._numbers)))
 
 
 class _Doomed:
-    """One session whose worker dies."""
+    """A session whose worker dies."""
 
     def __init__(self, reaper: Reaper) -> None:
         self._reaper, self._names = reaper, dict[str, None]()
         self._how: How | None = None
 
     def take(self, session: Session) -> None:
-        """Route what is done to the session from outside through this object."""
+        """Route calls of the session's ``run`` and ``close`` through this object."""
         self._session, self._run, self._close = session, session.run, session.close
         session.run, session.close = self.run, self.close  # type: ignore[method-assign]
 
@@ -147,7 +147,7 @@ class DeadlySandbox(Sandbox):
     """A sandbox whose sessions a reaper opens."""
 
     def __init__(self, reaper: Reaper, **settings: Any) -> None:
-        self.reaper = Reaper()  # that of the self-test
+        self.reaper = Reaper()  # kills nothing: for the sandbox's self-test
         super().__init__(**settings)
         self.reaper = reaper
 
@@ -166,11 +166,11 @@ def look(names: Iterable[str]) -> str:
 
 
 def lives(kills: Sequence[Sequence[Any]], *arguments: object, url: str = "") -> list[int]:
-    """Return the exit codes of one process after the other that runs a command, until one is not killed.
+    """Run a command again and again until it is not killed; return the exit codes.
 
     ``kills`` has a pair for each life: [kind, number] kills it right after its number-th new event of that kind ("" is
-    any, the run's own left aside), number 0 lets it live; ["pid", FILE] writes its process id there, for somebody else
-    to kill it. ``url`` is that of a model server.
+    any kind, except for the run's own events), and number 0 lets it live; ["pid", FILE] writes the process id to the
+    file, so that the test can kill it. ``url`` is that of a model server.
     """
     env = os.environ | ({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "key"} if url else {})
     command = [sys.executable, "-m", "tests.killing", json.dumps(kills), *map(str, arguments)]
@@ -182,7 +182,7 @@ def lives(kills: Sequence[Sequence[Any]], *arguments: object, url: str = "") -> 
 
 
 def _live(kind: str, number: Any, arguments: list[str]) -> None:
-    """Run one command, and kill the process right after so many new events of a kind."""
+    """Run one command, and kill the process right after ``number`` new events of a kind."""
     from planbook.cli import main
     from planbook.store import Store
 
@@ -227,13 +227,13 @@ def _forked(kills: list[Any], arguments: list[str]) -> list[int]:
 SEED = int(os.environ.get("PLANBOOK_KILLS_SEED", "0"))
 DRIVER, SANDBOXED = "driver", "sandbox worker"
 LOSSES = 2
-"""How many of a family are lost before its driver is the next: three workers that die of one episode are its fault."""
+"""After this many losses the driver is the next victim: three workers that die in one episode count as its fault."""
 MOST_SANDBOXED = MAX_KILLS - 1 if kernel_tells() else 1
-"""How many of a driver's sandbox workers are hit: so many may die at one place of a plan without anybody's fault."""
+"""Maximum number of a driver's sandbox workers to kill; more deaths at one place of a plan count as its fault."""
 EARLY = 0.2
-"""How often a driver's beginning counts, when nobody is there but itself."""
+"""Share of drivers that may be killed while they start and have no other processes yet."""
 PATIENCE_SECONDS = 150
-"""How long a driver may go on after the last blow."""
+"""How long a driver may take to end after the last kill."""
 MARKS: Mapping[str, str] = {
     "planbook.workers.pool": "worker",
     "planbook.sandbox.worker.zygote": "zygote",
@@ -246,16 +246,16 @@ MARKS: Mapping[str, str] = {
     "dashboard": "dashboard",
     "postgres: ": "backend",
 }
-"""Parts of the command lines of processes, and the kinds that they show; the first that fits counts."""
+"""Kinds of processes by a part of their command lines; the first that matches counts."""
 
 
-def number_of_kills(usual: int) -> int:
+def number_of_kills(default: int) -> int:
     """Return the number of kills that a test survives."""
-    return int(os.environ.get("PLANBOOK_KILLS", usual))
+    return int(os.environ.get("PLANBOOK_KILLS", default))
 
 
 class Blow(NamedTuple):
-    """The process that was killed, in which life of the driver (from 0), and how many seconds after its beginning."""
+    """A kill: of which process, in which life of the driver (from 0), and how many seconds after that life began."""
 
     what: str
     process: int
@@ -268,11 +268,11 @@ class Blow(NamedTuple):
 
 @dataclass
 class RandomKills:
-    """One run, played by one driver after the other until one of them ends with 0.
+    """A run, played by one driver after the other until one of them exits with 0.
 
-    ``more`` are the roots of further families, such as a cluster's or a database's, of which the kinds ``more_kinds``
-    may be hit as well. After a blow to one of the kinds ``waits`` a driver may end by itself again, until what was hit
-    has recovered.
+    ``more`` are the root processes of other families, such as a cluster's or a database's; their processes of the kinds
+    ``more_kinds`` may be killed as well. After a process of a kind in ``waits`` was killed, drivers may fail without
+    being killed themselves, until it has recovered.
     """
 
     command: Sequence[str]
@@ -283,12 +283,12 @@ class RandomKills:
     more_kinds: frozenset[str] = frozenset()
     waits: frozenset[str] = frozenset()
     within: float = 1.6
-    """Seconds from a driver's beginning, or from one blow, to the next: any moment up to that."""
+    """Maximum seconds from a driver's start, or from a kill, to the next kill."""
     blows: list[Blow] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)
 
     def survive(self, kills: int) -> None:
-        """Kill at most so many times. Fails if a driver that was not disturbed does not end with 0."""
+        """Kill at most ``kills`` times. Fails if a driver that was not disturbed does not exit with 0."""
         while 0 not in self.codes:
             before = len(self.blows)
             self.codes.append(self._live(kills))
@@ -298,7 +298,7 @@ class RandomKills:
             assert len(self.codes) <= kills + 40, self.report()
 
     def report(self) -> str:
-        """Return what happened, for whoever looks at a failure."""
+        """Return what happened, for the message of a failure."""
         blows = "\n".join(map(str, self.blows))
         return f"drivers ended with {self.codes}; killed were\n{blows}\nThe drivers said:\n{self.output.read_text()}"
 
@@ -329,7 +329,7 @@ class RandomKills:
             raise AssertionError(f"a driver did not end.\n{self.report()}") from None
 
     def _victim(self, driver: int) -> tuple[str, int]:
-        """Return the next victim: each kind of process is equally likely, however many there are of it."""
+        """Return the kind and id of the next victim; all kinds of processes are equally likely."""
         hit = [blow.what for blow in self.blows if blow.life == len(self.codes)]
         if len(hit) - hit.count(SANDBOXED) == LOSSES:
             return DRIVER, driver
@@ -376,7 +376,7 @@ def _family(roots: Sequence[int]) -> list[tuple[str, int]]:
 def survive_in_all(
     kills: int, begin: Callable[[int], RandomKills], check: Callable[[RandomKills], None]
 ) -> list[RandomKills]:
-    """Begin runs until a number of kills was survived, and check each when it is over."""
+    """Begin runs until they have survived ``kills`` kills in all; check each when it is over."""
     runs: list[RandomKills] = []
     while (left := kills - sum(len(each.blows) for each in runs)) > 0:
         run = begin(len(runs))

@@ -1,4 +1,4 @@
-"""What the tests of the Minecraft environment share."""
+"""Helpers for the tests of the Minecraft environment."""
 
 from pydantic import JsonValue
 
@@ -22,7 +22,7 @@ TO_DIAMOND = (*TO_IRON_PICKAXE, Action("mine", ({"diamond": 1}, "iron_pickaxe"))
 
 
 def begun(task_id: str = "MT8/diamond/0", **options: object) -> Minecraft:
-    """An environment in which the task has begun."""
+    """Return an environment in which the task has begun."""
     environment = Minecraft(MinecraftOptions.model_validate(options))
     environment.reset(Minecraft.tasks(Selection(ids=(task_id,)), environment.options)[0])
     return environment
@@ -34,5 +34,5 @@ def walk(environment: Minecraft, actions: tuple[Action, ...]) -> list[Observatio
 
 
 def do(environment: Minecraft, name: str, *args: JsonValue) -> Observation:
-    """Take one action, with all its arguments."""
+    """Take one action, with its arguments completed by the defaults."""
     return environment.act(environment.actions[name].bind(*args))

@@ -1,4 +1,4 @@
-"""A toy environment whose host process can die, and which takes its time: for tests of what outlives a process."""
+"""A toy environment that can kill its host process and be slow, for tests of runs that survive this."""
 
 import os
 import signal
@@ -12,10 +12,10 @@ from planbook.envs.toy import Toy
 
 
 class Mortality(BaseModel):
-    """Each episode that begins leaves a file in ``folder`` with its process's number.
+    """Each episode appends its process id to a file in ``folder`` when it begins.
 
     ``deadly`` is the task whose episode kills its process, the first ``deaths`` times, right before its third action;
-    if ``later``, one action later each time.
+    with ``later``, one action later each time. ``pause`` is the duration of an action in seconds.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's chat completions, for tests: answers by a function, and fails as it is told.
+"""A server for OpenAI's chat completions, for tests: it answers with a function, and fails on demand.
 
 with serving(lambda messages: "hello") as server:
     server.troubles += [Refusal(429, headers={"Retry-After": "1"}), Break(after=2)]
@@ -23,7 +23,7 @@ PIECE = 8
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer that is more than its text; ``finish`` is the API's finish_reason."""
+    """An answer with more than its text; ``finish`` is the API's finish_reason."""
 
     text: str
     finish: str = "stop"
@@ -35,7 +35,7 @@ class Completion:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Instead of an answer: an HTTP error, by default in OpenAI's form."""
+    """An HTTP error instead of an answer, by default in OpenAI's form."""
 
     status: int
     message: str = "no"
@@ -47,9 +47,9 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Break:
-    """A stream that ends after so many pieces: cut off in the middle, or, if ``clean``, as though it were all.
+    """A stream that ends after ``after`` pieces: cut off in the middle, or, if ``clean``, as if it were complete.
 
-    ``last`` is sent before that, such as an error or something that is no JSON.
+    ``last`` is sent before the end, such as an error or something that is not JSON.
     """
 
     after: int = 1
@@ -59,7 +59,7 @@ class Break:
 
 @dataclass(frozen=True)
 class Silence:
-    """A server that takes the request and says nothing for so many seconds."""
+    """A server that accepts the request and answers only after ``seconds``."""
 
     seconds: float
 
@@ -70,15 +70,15 @@ Answer = Callable[[Messages], str | Completion]
 
 @dataclass
 class Server:
-    """What tests set, and what they read afterwards. ``troubles`` are used up in order, one a request."""
+    """The state of the server, set and read by tests. ``troubles`` are used up in order, one for each request."""
 
     answer: Answer
     refuses: frozenset[str] = frozenset()
-    """Parameters that are answered with a 400 that names them."""
+    """Parameters that the server refuses with a 400 that names them."""
     context: int | None = None
-    """Tokens of a prompt above which it is answered with a 400."""
+    """Maximum tokens of a prompt; longer ones are refused with a 400."""
     counts: bool = True
-    """Whether usage is told."""
+    """Whether answers include usage."""
     pause: float = 0.0
     """Seconds before each piece of a stream."""
     model: str = "served-1"
@@ -115,7 +115,7 @@ def serving(answer: Answer, **settings: Any) -> Iterator[Server]:
 
 
 class Listening(ThreadingHTTPServer):
-    """Does not mind clients that hang up."""
+    """Ignores clients that hang up."""
 
     daemon_threads = True
     block_on_close = False
@@ -170,7 +170,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_json(200, self.whole(body, completion))
 
     def objection(self, body: dict[str, Any]) -> Refusal | None:
-        """What this server does not take of a request."""
+        """Return the refusal of a request, or None if this server accepts it."""
         if not self.path.endswith("/v1/chat/completions"):
             return Refusal(404, f"nothing at {self.path}")
         for name in sorted(self.state.refuses & set(body)):
@@ -219,7 +219,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end(clean=True)
 
     def end(self, clean: bool) -> None:
-        """End the stream as HTTP wants it, or drop the connection."""
+        """End the stream as HTTP requires, or drop the connection."""
         if clean:
             self.wfile.write(b"0\r\n\r\n")
         else:

@@ -1,14 +1,14 @@
 """Run the code blocks of a documentation page in their order, and compare what they print with what the page shows.
 
-A block says by its language what it is:
+The language and the first line of a block say what it is:
 
-- Anything whose first line is a comment with a file name (``# plan.py``) is that file.
+- Any block that begins with a comment with a file name (``# plan.py``) is that file.
 - Other ``python`` is a script; the ``text`` block after it is what it prints.
 - ``console`` has commands after ``$``, each followed by its output. ``...`` stands for lines left out.
-- ``sh`` installs something, or needs what tests do not have: it is only looked at (see ``KNOWN``).
-- ``text`` elsewhere is not run.
+- ``sh`` installs something, or needs what tests do not have: only its first words are checked (see ``KNOWN``).
+- ``text`` elsewhere is ignored.
 
-Commands run in an empty folder that has the repository's ``examples``. Models called ``openai:`` answer by ``answer``.
+Commands run in a folder that has only the repository's ``examples``. Models named ``openai:`` reply with ``answer``.
 """
 
 import os
@@ -49,7 +49,7 @@ class Block:
 
     @property
     def file(self) -> str:
-        """The name of the file that the block is; empty if it is none."""
+        """The name of the file that the block is; empty if it is not a file."""
         named = NAMED.match(self.code)
         return named["name"] if named and self.language not in ("console", "sh", "text") else ""
 
@@ -61,26 +61,26 @@ def blocks(page: Path) -> list[Block]:
 
 
 def commands(console: str) -> Iterator[tuple[str, list[str]]]:
-    """Return each command of a console block with the lines shown after it."""
+    """Yield each command of a console block with the lines shown after it."""
     for part in re.split(r"^\$ ", console.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
         yield command, shown.splitlines()
 
 
 def surroundings(url: str) -> dict[str, str]:
-    """Return the environment of commands; ``url`` is that of the model server."""
+    """Return the environment variables of commands; ``url`` is that of the model server."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     return {"PATH": path, "PYTHONPATH": str(ROOT), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
 
 
 def script(folder: Path, url: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run Python."""
+    """Run Python with these arguments."""
     command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=folder, env=surroundings(url), capture_output=True, text=True, timeout=240)
 
 
 def printed_by(done: "subprocess.CompletedProcess[str]", codes: tuple[int, ...]) -> list[str]:
-    """Return the lines that a command printed, if it ended as it should."""
+    """Return the lines that a command printed; fail unless its exit code is one of ``codes``."""
     message = f"{shlex.join(done.args)}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
     assert "Traceback" not in done.stderr, message
     assert done.returncode in codes, message
@@ -88,7 +88,7 @@ def printed_by(done: "subprocess.CompletedProcess[str]", codes: tuple[int, ...])
 
 
 def compare(shown: list[str], printed: list[str]) -> None:
-    """Check that the lines shown are printed, in this order."""
+    """Check that all shown lines were printed, in this order."""
     rest = iter(printed)
     for line in shown:
         if line.strip() not in ("...", ""):
@@ -96,7 +96,7 @@ def compare(shown: list[str], printed: list[str]) -> None:
 
 
 def play(page: Path, folder: Path, url: str, without: str = "") -> None:
-    """Do what a page shows, but for blocks that hold ``without``, in an empty folder. ``url``: the model server."""
+    """Run the blocks of a page in an empty folder, except those that contain ``without``. ``url``: the model server."""
     (folder / "examples").symlink_to(ROOT / "examples")
     printed: list[str] | None = None
     shown_blocks = [block for block in blocks(page) if not (without and without in block.code)]
@@ -126,7 +126,7 @@ def play(page: Path, folder: Path, url: str, without: str = "") -> None:
 
 
 def answer(messages: Messages) -> str:
-    """Answer as a model that knows the pages' own environments, and no other."""
+    """Reply as a model that knows only the environments of the pages."""
     prompt = str(messages)
     if "agent.press" in prompt:
         return "```python\nfor lamp in (1, 2, 3):\n    agent.press(lamp)\n```"

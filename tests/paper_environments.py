@@ -1,4 +1,4 @@
-"""Environments with the names of those in papers, as far as a comparison with their figures asks what they are."""
+"""Environments with the names, types and splits of those in papers, for comparisons with the papers' figures."""
 
 from pydantic import BaseModel
 

@@ -1,7 +1,7 @@
-"""A real PostgreSQL server of the tests' own, on loopback, in a folder that is gone afterwards.
+"""A real PostgreSQL server for tests, on loopback, in a temporary folder.
 
-Debian's package has it: apt-get install postgresql. Like every PostgreSQL it does not run as root: it is then started
-as the user that the package brings along.
+On Debian: apt-get install postgresql. PostgreSQL does not run as root; if the tests do, it is started as the user that
+the package creates.
 """
 
 import os
@@ -22,17 +22,17 @@ from psycopg.sql import SQL, Composed, Identifier
 
 USER = "postgres"
 QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
-"""Nothing of it has to outlive the machine."""
+"""Faster, since no data has to survive a crash of the machine."""
 SETTINGS = ("listen_addresses=127.0.0.1", "max_connections=60", "shared_buffers=32MB", *QUICK)
 INITDB = ("--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
 STARTING_SECONDS = 60
 AS_USER = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups") if os.geteuid() == 0 else ("setpriv",)
 WITH_PARENT = "--pdeathsig=QUIT"
-"""Ends the server at once when the tests are gone, however they ended."""
+"""Ends the server as soon as the test process ends, however it ends."""
 
 
 def need_postgres() -> Path:
-    """The folder of the server's programs; skips without, which is a failure where CI is set."""
+    """Return the folder of the server's programs. If there is none, skip the test; in CI, fail it."""
     there = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), *map(Path, os.get_exec_path())]
     found = next((folder for folder in there if (folder / "initdb").exists() and (folder / "postgres").exists()), None)
     if found is not None:
@@ -44,7 +44,7 @@ def need_postgres() -> Path:
 
 
 class Server:
-    """A running server. ``url`` is that of an empty database for whoever asks, by a user who may do everything."""
+    """A server, accessed as its superuser."""
 
     def __init__(self, programs: Path, folder: Path, password: str) -> None:
         self.port, self.password = _free_port(), password
@@ -53,27 +53,27 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Of the database "postgres", with the password."""
+        """The URL of the database "postgres", with the password."""
         return self.url_of("postgres")
 
     def url_of(self, database: str, user: str = USER, password: str | None = None) -> str:
-        """With the password of the tests, unless another one is given; an empty one leaves it out."""
+        """Return the URL of a database, with the superuser's password by default; "" leaves the password out."""
         secret = self.password if password is None else password
         return f"postgresql://{user}{secret and ':' + secret}@127.0.0.1:{self.port}/{database}"
 
     def database(self) -> str:
-        """The URL of a new, empty database."""
+        """Create an empty database and return its URL."""
         name = f"tests_{secrets.token_hex(4)}"
         self.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
         return self.url_of(name)
 
     def execute(self, query: SQL | Composed | bytes) -> None:
-        """As the user who may do everything."""
+        """Execute a query as the superuser."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(query)
 
     def start(self) -> None:
-        """Start it (again), and wait until it can be reached."""
+        """Start the server, or start it again, and wait until it can be reached."""
         program = self._programs / "postgres"
         settings = [part for setting in (*SETTINGS, f"port={self.port}") for part in ("-c", setting)]
         command: list[str | Path] = [program, "-D", self._data, "-k", self._data.parent, *settings]
@@ -91,7 +91,7 @@ class Server:
                 return
 
     def stop(self) -> None:
-        """At once: every connection is lost."""
+        """Stop the server at once; all connections are lost."""
         if self.process is not None:
             self.process.send_signal(signal.SIGQUIT)
             self.process.wait()
@@ -100,7 +100,7 @@ class Server:
 
 @contextmanager
 def running(programs: Path) -> Iterator[Server]:
-    """A server of one's own."""
+    """Run a new server until the block ends."""
     folder = Path(tempfile.mkdtemp(prefix="planbook-postgres-"))
     password = secrets.token_hex(8)
     try:

@@ -1,4 +1,4 @@
-"""A run with prompts and hostile texts, and a page as a browser has it, for the tests of the report."""
+"""Helpers for the tests of the report: a run with prompts and hostile texts, and a page as a browser shows it."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -63,7 +63,7 @@ for number in range(1, 9):
 
 
 class Scripted:
-    """Answers a first question with a plan that fails, every third one with no plan, and then with a good one."""
+    """Answers first questions with a plan that fails, or every third time with no plan; later ones with a good plan."""
 
     name = "scripted:report"
 
@@ -78,9 +78,9 @@ class Scripted:
 
 
 def asking_run(folder: Path, seeds: int = 3) -> Run:
-    """A run on the toy environment: all episodes but two have ended; one of the two was never begun.
+    """Return a run on the toy environment in which all episodes but two have ended; the last was never begun.
 
-    The other was cut off inside its first cell, after an action that does not count.
+    The one before it was cut off inside its first cell, after an action that does not count.
     """
     model = Scripted()
     roles = Roles(lambda role: model, {})
@@ -110,7 +110,7 @@ def _play(run: Run, entry: Entry, sandbox: Sandbox, roles: Roles) -> None:
 
 
 def many_endings(folder: Path, outcomes: Sequence[Outcome]) -> Run:
-    """A run whose episodes ended like this, without having been played; NOT_RUN stands for no ending."""
+    """Return a run with these outcomes, whose episodes were not played; NOT_RUN stands for no outcome."""
     config = Config(planner="procedures", env="toy", actions=9)
     tasks = [
         Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
@@ -126,7 +126,7 @@ def many_endings(folder: Path, outcomes: Sequence[Outcome]) -> Run:
 
 
 def written(folder: Path, make: Callable[[Path], Run]) -> Path:
-    """The folder of a run that was made and closed."""
+    """Make a run in the folder and close it; return the folder."""
     with closing(make(folder)):
         return folder
 
@@ -138,11 +138,11 @@ Promise.all([...document.querySelectorAll('.episode, .packed')].map(unpack)).the
   for (const each of document.querySelectorAll('script[type]')) each.remove();
   done(document.documentElement.outerHTML);
 });"""
-"""Opens everything, and gives the page as it is then, without what is packed in it."""
+"""Opens everything, then returns the HTML of the page without its packed data."""
 
 
 def opened(path: Path) -> str:
-    """Return the page as Chromium has it when everything in it has been opened."""
+    """Return the HTML of the page in Chromium after everything in it has been opened."""
     need_browser()
     driver = chromium.shared().driver
     driver.get("about:blank")
@@ -151,7 +151,7 @@ def opened(path: Path) -> str:
 
 
 class Page(HTMLParser):
-    """A page with everything in it opened, read back: its elements with their attributes and all the text inside."""
+    """The elements of a page, opened by default, with their attributes and all the text inside."""
 
     def __init__(self, path: Path, *, is_opened: bool = True) -> None:
         super().__init__(convert_charrefs=True)
@@ -180,11 +180,11 @@ class Page(HTMLParser):
             self.elements[number][2].append(data)
 
     def all(self, tag: str, **attributes: str) -> list[str]:
-        """The text of the elements of a tag, with these words among the values of these attributes."""
+        """Return the text of each element with this tag and with these words in its attributes."""
         return ["".join(text) for found, has, text in self.elements if found == tag and _fits(has, attributes)]
 
     def values(self, attribute: str) -> list[str]:
-        """Every value of an attribute."""
+        """Return all values of an attribute."""
         return [str(has[attribute]) for _, has, _ in self.elements if attribute in has]
 
 

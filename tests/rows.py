@@ -1,4 +1,4 @@
-"""Rows of a store as a run writes them, made by hand."""
+"""Rows of a store, as a run would write them."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -19,7 +19,7 @@ Endings = Sequence[Outcome | None]
 
 
 def fetch(number: int) -> Task:
-    """A task of the toy environment."""
+    """Return a task of the toy environment."""
     return Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
 
 
@@ -33,7 +33,7 @@ def ask(
     seconds: float = 0.0,
     served: str = "",
 ) -> Body:
-    """A question to a model and its reply."""
+    """Return the body of a request to a model, with its reply."""
     usage = Usage(prompt=prompt, cached=cached, completion=completion)
     return {
         "role": role,
@@ -48,7 +48,7 @@ def ask(
 
 
 def written(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", **asked: Any) -> Path:
-    """A run whose episodes ended like this; None has no ending. With repeats, the first of each task come first."""
+    """Write a run with these outcomes; None means no ending. The first episodes of all tasks come before repeats."""
     tasks = [
         Task(id=f"fetch/{number}", env=env, split="all", type="fetch", goal="put it there", seed=number)
         for number in range(len(endings) // repeats)
@@ -64,12 +64,12 @@ def written(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", 
 
 
 def results(entries: Sequence[Entry], endings: Mapping[int, Ending]) -> list[Result]:
-    """Return the results of episodes that ended so; one without an ending was not run."""
+    """Return the results of episodes with these endings, by index; an episode without one was not run."""
     return [Result(entry, ending=endings.get(entry.index, NOT_PLAYED)) for entry in entries]
 
 
 def toy_run(folder: Path, planner: str, seeds: int = 6, **asked: Any) -> Path:
-    """Play tasks of the toy environment, `automanual` with a scripted model."""
+    """Play tasks of the toy environment; `automanual` gets a scripted model."""
     model = {"default": f"scripted:{ROOT}/tests/toy_script.py:answer"} if planner == "automanual" else {}
     selection = Selection(seeds=tuple(range(seeds)))
     config = Config(

@@ -1,6 +1,6 @@
-"""Two methods for tests of what is reported of them: one that tries branches, one that evaluates a graph of prompts.
+"""Two methods for tests of the report: one tries branches, the other evaluates a graph of prompts.
 
-Their cells, prompts and rewinds are real; what they try and what they say is written down here, hostile texts included.
+Their cells, prompts and rewinds are real; what they try and say is fixed here, hostile texts included.
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ def ask(scope: Scope, about: str) -> str:
 
 
 class Trying:
-    """Runs branches and keeps what is to be written of them at the end of the round."""
+    """Runs branches and keeps their records, which are written at the end of the round."""
 
     def __init__(self, episode: Episode, frame: Frame) -> None:
         self._episode, self._frame, self._round = episode, frame, -1
@@ -120,7 +120,7 @@ class Trying:
 
 
 def search(episode: Episode, options: BaseModel) -> None:
-    """Two rounds: the first is left altogether, in the second the environment's episode ends."""
+    """Play two rounds: the first is abandoned, and in the second the environment's episode ends."""
     with episode.frame("advocate") as frame:
         trying = Trying(episode, frame)
         trying.plan(FIND, PUT)
@@ -147,7 +147,7 @@ def search(episode: Episode, options: BaseModel) -> None:
 
 
 def graph(episode: Episode, options: BaseModel) -> None:
-    """Three passes of four nodes, of which the second is skipped where nothing is new."""
+    """Play three passes of four nodes; the second node is skipped in the second pass."""
     with episode.frame("agentkit") as frame:
         for number in range(3):
             steps = frame.scope.child("pass")
@@ -171,12 +171,12 @@ def _nodes(number: int) -> list[dict[str, Any]]:
         "plan": {"subgoals": goal} if number != 1 else {},
         "act": {f"knowledge.box_{number}": HOSTILE},
     }
-    usual: dict[str, Any] = {"skipped": False, "temporary": False, "of": []}
-    return [{**usual, **each, "stored": stored.get(each["node"], {})} for each in nodes]
+    defaults: dict[str, Any] = {"skipped": False, "temporary": False, "of": []}
+    return [{**defaults, **each, "stored": stored.get(each["node"], {})} for each in nodes]
 
 
 def played(folder: Path, planner: str, strategy: Any) -> Run:
-    """A run of one episode on that environment."""
+    """Return a run of one episode on ``Ledger``."""
     config = Config(planner=planner, env="toy", selection=Selection(ids=("fetch_two/0",)), actions=60)
     run, model = Run.create(folder, config, Toy.tasks(config.selection)), Says()
     (entry,) = run.entries()

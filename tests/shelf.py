@@ -1,4 +1,4 @@
-"""An environment in a file of its own, which tests change between one command and the next."""
+"""An environment in a separate file, which tests change between commands."""
 
 from pathlib import Path
 
@@ -32,6 +32,6 @@ class Shelf(Environment):
 
 
 def write_shelf(folder: Path, things: str = "mug_1 and mug_2", looks: int = 1, first: str = "pass") -> None:
-    """Write ``shelf.py``: what lies there, how many looks end the episode, and what a look does first."""
+    """Write ``shelf.py`` with these things in it; the episode ends after ``looks`` looks; each runs ``first``."""
     environment = ENVIRONMENT.replace("THINGS", things).replace("LOOKS", str(looks)).replace("FIRST", first)
     (folder / "shelf.py").write_text(environment)

@@ -7,16 +7,16 @@ from planbook.planner import Message, Sampling
 from tests.toy_script import answer as at_once
 
 TAKES, SLOWLY = 0.25, 1.0
-"""Seconds an answer."""
+"""Seconds for an answer."""
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The reply, after a while."""
+    """Return the reply after a while."""
     time.sleep(TAKES)
     return at_once(messages, sampling)
 
 
 def slowly(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The reply, after a longer while: somebody must come and look meanwhile."""
+    """Return the reply after a longer while, so that a watcher has time to look."""
     time.sleep(SLOWLY)
     return at_once(messages, sampling)

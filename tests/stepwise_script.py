@@ -7,7 +7,7 @@ from planbook.planner import Message, Sampling
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The reply to a conversation whose second message tells the task."""
+    """Reply to a conversation whose second message describes the task."""
     task = messages[1].content
     task = task[task.rindex("# The task") :]
     boxes = re.findall(r"box_\d+", task.split("and a table")[0])

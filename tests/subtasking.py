@@ -1,4 +1,4 @@
-"""A scripted model for ADaPT on the toy environment: it opens one box if told which, and decomposes the rest."""
+"""A scripted model for ADaPT on the toy environment: it opens a box that the task names, and decomposes other tasks."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ GIVEN_UP = f"This is too much.\n```python\nfinish(False, {NOTE!r})\n```"
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """What the planner or the executor replies."""
+    """Reply as the planner or the executor."""
     asked = messages[-1].content
     if "take apart" in asked:
         return _plan(asked)
@@ -27,7 +27,7 @@ def answer(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def boastful(messages: Sequence[Message], sampling: Sampling) -> str:
-    """An executor that has always done it."""
+    """Reply as an executor that always claims success."""
     return "Done.\n```python\nfinish(True, 'as good as done')\n```"
 
 

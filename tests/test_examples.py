@@ -25,7 +25,7 @@ def run(*command: object, cwd: Path, **env: str) -> "subprocess.CompletedProcess
 
 
 class Ollama(BaseHTTPRequestHandler):
-    """As much of Ollama's API as the example uses."""
+    """The part of Ollama's API that the example uses."""
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -45,7 +45,7 @@ class Ollama(BaseHTTPRequestHandler):
 
 @contextmanager
 def ollama() -> Iterator[str]:
-    """Serve on a free port."""
+    """Serve on a free port and yield the address."""
     server = HTTPServer(("127.0.0.1", 0), Ollama)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"

@@ -1,7 +1,6 @@
-"""What the papers' own code got wrong, and which test shows that ours does not.
+"""Faults of the papers' own code, and the tests which show that ours is free of them.
 
-The table holds every fault that the design names. Where a part of the engine showed already that it is free of one, its
-tests are named; the others are tested here.
+``COVERED`` has every fault that the design names, with its tests; those that no other file tests are tested here.
 """
 
 import ast
@@ -118,21 +117,21 @@ def test_the_tests_that_are_named_are_there(fault: str) -> None:
 
 
 def files() -> list[Path]:
-    """Our own modules; procedures and helpers are plan code, which stands alone."""
+    """Return our own modules, without procedures and helpers, which are plan code."""
     found = (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))
     return [path.relative_to(ROOT) for path in found if path.parent.name not in ("procedures", "helpers")]
 
 
 @cache
 def parts() -> Sequence[tuple[Path, ast.AST]]:
-    """Return every part of our own modules that the tests below look at: functions, and calls by a name."""
+    """Return every function and every call in our own modules, with its file."""
     trees = ((path, ast.parse((ROOT / path).read_text(encoding="utf-8"))) for path in files())
     kinds = (ast.FunctionDef, ast.Call)
     return [(path, node) for path, tree in trees for node in ast.walk(tree) if isinstance(node, kinds)]
 
 
 def test_no_plan_runs_in_this_process() -> None:
-    """exec and eval stand in the worker; beside it, where a user names a file of their own, and in the comparison."""
+    """exec and eval occur only in the worker, and where the user's own environment file is loaded."""
     found = {
         path.as_posix()
         for path, node in parts()
@@ -142,7 +141,7 @@ def test_no_plan_runs_in_this_process() -> None:
 
 
 def test_no_function_is_a_copy_of_another() -> None:
-    """Of three statements or more; shorter ones come to the same by themselves."""
+    """Only functions of at least three statements count; shorter ones may be equal by chance."""
     shapes: defaultdict[tuple[str, ...], list[tuple[str, list[ast.stmt]]]] = defaultdict(list)
     for path, node in parts():
         if isinstance(node, ast.FunctionDef):
@@ -173,7 +172,7 @@ def episode(sandbox: Sandbox, *replies: str, journal: MemoryJournal | None = Non
     ],
 )
 def test_and_and_or_in_a_plan_are_those_of_python(sandbox: Sandbox, expression: str, calls: str) -> None:
-    """There is no reader of our own for such expressions: a plan is Python."""
+    """A plan is Python; we have no parser of our own for such expressions."""
     playing = episode(sandbox)
     playing.begin()
     code = "def yes():\n    print('yes')\n    return True\ndef no():\n    print('no')\n    return False\n"
@@ -283,7 +282,7 @@ assert {read.split()[-1] for read in reads} == {"A", "B", "HOME"}, reads
 
 
 def test_importing_reads_no_key_and_no_path_of_the_user() -> None:
-    """Every module, with no home and nonsense in the variables that anything of ours looks at later."""
+    """Import every module without a home, and with nonsense in the variables that our code reads later."""
     modules = [
         ".".join(("planbook", *path.with_suffix("").parts))
         .replace("planbook.planbook", "planbook")

@@ -22,7 +22,7 @@ from tests.shelf import write_shelf
 
 ROOT = Path(__file__).parents[1]
 HIDING = ("envs/__init__.py", "rules/__init__.py", "sandbox.py", "planner.py", "manuals.py")
-"""Files of a user's project that have the names of our folders."""
+"""Files of a user's project with the same names as our packages."""
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -48,7 +48,7 @@ def test_the_map_of_a_package_names_its_modules_and_no_others(folder: Path) -> N
 
 
 def order(name: str) -> tuple[int, str]:
-    """CONSTANTS, then Classes, then functions, as the linter sorts them."""
+    """Return the sort key of a name: constants come first, then classes, then functions, as the linter wants it."""
     return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
 
 
@@ -76,7 +76,7 @@ def test_a_folder_of_the_repository_is_no_package_by_itself(name: str) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the wheel and the source distribution."""
+    """Build the wheel and the source distribution; return their folder."""
     folder = tmp_path_factory.mktemp("dist")
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-d", folder], cwd=ROOT, check=True, capture_output=True
@@ -91,7 +91,7 @@ def wheel(built: Path) -> Path:
 
 
 def needed(package: str) -> Iterator[str]:
-    """The packages that a package needs on this machine, without extras."""
+    """Yield the packages that a package requires on this machine, without extras."""
     for line in metadata.requires(package) or ():
         requirement = Requirement(line)
         if requirement.name != "editables" and (
@@ -112,7 +112,7 @@ def closure(package: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def core(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that has the wheel, what it needs, and nothing else."""
+    """Return the Python of a virtual environment with only the wheel and the packages that it requires."""
     environment = tmp_path_factory.mktemp("core")
     venv.create(environment, symlinks=True)
     (site,) = environment.glob("lib/python*/site-packages")
@@ -198,7 +198,7 @@ SPLIT = {"shopping": "test", "tabletop": "test"}
 
 
 def imported(path: Path) -> Iterator[str]:
-    """What a file imports of planbook, with dots; of a module, each name that is taken."""
+    """Yield the dotted name of everything that a file imports."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (f"{alias.name}." for alias in node.names)

@@ -1,4 +1,4 @@
-"""Every public name is documented: by a docstring, or by the text below the assignment that makes it."""
+"""Every public name is documented, by a docstring or by a string below its assignment."""
 
 import ast
 import doctest
@@ -49,25 +49,25 @@ def _assigned() -> Iterator[str]:
 
 
 def named(part: ast.AST) -> TypeGuard[ast.Name]:
-    """Return whether a part of a statement is a name."""
+    """Return whether a node is a name."""
     return isinstance(part, ast.Name)
 
 
 def is_documented(function: Any) -> bool:
-    """Return whether a method, or what makes a property, has a docstring of its own."""
+    """Return whether a method, or the function of a property, has its own docstring; True for anything else."""
     function = getattr(function, "__func__", getattr(function, "fget", function))
     function = function.func if isinstance(function, cached_property) else function
     return not inspect.isfunction(function) or function.__name__ == "<lambda>" or bool(function.__doc__)
 
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:
-    """Give the public members that a class defines itself, but for the defaults of its fields."""
+    """Yield the public members that a class defines itself, except for the defaults of its fields."""
     fields = getattr(cls, "__dataclass_fields__", {})
     yield from ((name, each) for name, each in vars(cls).items() if not name.startswith("_") and name not in fields)
 
 
 def undocumented(surface: str) -> Iterator[str]:
-    """Give the public names of a package, and of the members of its classes, that have no text."""
+    """Yield the public names of a package, and those of its classes' members, that are not documented."""
     for name in importlib.import_module(surface).__all__:
         found = public(surface, name)
         if isinstance(found, ModuleType):

@@ -12,13 +12,13 @@ from tests.pages import PAGES, ROOT, answer, blocks, play
 README = ROOT / "README.md"
 SLOW = {f"docs/{name}.md" for name in "files learning methods models plans runs tools write-method".split()}
 SLOW |= {"README.md", "examples/README.md"}
-"""Pages that build or play a lot."""
+"""Pages that build or play a lot, and are tested only by the deep tests."""
 LINK = re.compile(r"\]\((?P<to>[^)\s]+)\)")
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """The address of a model server."""
+    """Yield the address of a model server."""
     with serving(answer) as server:
         yield server.url
 
@@ -35,7 +35,7 @@ def test_a_page_does_what_it_shows(page: Path, tmp_path: Path, url: str) -> None
 
 
 def test_the_readme_does_what_it_shows_beside_building(tmp_path: Path, url: str) -> None:
-    """`planbook demo` builds from the same recording (tests/planbook/test_commands.py)."""
+    """The build is left out: `planbook demo` builds from the same recording (tests/planbook/test_commands.py)."""
     play(README, tmp_path, url, without="planbook build")
 
 

@@ -1,4 +1,4 @@
-"""A scripted model for environments made of tools: it writes one plan for each kind, and the same as a procedure."""
+"""A scripted model for environments made of tools: it has one plan for each, which is also the procedure."""
 
 from collections.abc import Sequence
 from textwrap import indent

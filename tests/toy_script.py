@@ -1,4 +1,4 @@
-"""A scripted model for the toy environment with every role of AutoManual, which errs and learns."""
+"""A scripted model for the toy environment that plays every role of AutoManual, makes mistakes and learns."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ MENDED = 'agent.open(box).split("you see ")[-1].rstrip(".").split(", ")'
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The reply to a conversation, by what its last message asks for."""
+    """Reply to a conversation according to what its last message asks for."""
     asked = messages[-1].content
     CONVERSATION[:] = ["\n".join(message.content for message in messages)]
     for mark, reply in REPLIES.items():
@@ -65,7 +65,7 @@ def answer(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def _in_form(reply: str) -> str:
-    """The reply without the attributes that rules do not have, if it manages rules."""
+    """Return the reply; calls that edit rules lose the attributes that rules do not have here."""
     if "rule_system.write_rule(content" not in CONVERSATION[0]:
         return reply
     for attribute in ("type", "log"):
@@ -77,7 +77,7 @@ def _in_form(reply: str) -> str:
 
 
 def plan(asked: str) -> str:
-    """The first plan: in scenes with four boxes it looks into one box only, which is an error."""
+    """Return the first plan; in scenes with few boxes it looks into only one, which is a mistake."""
     task = asked[asked.rindex("# The task") :]
     boxes = re.findall(r"box_\d+", task.split("and a table")[0])
     things = re.findall(r"put the (.*) on the table", task)[0].split(" and the ")
@@ -87,30 +87,30 @@ def plan(asked: str) -> str:
 
 
 def again(asked: str) -> str:
-    """After an error: look everywhere."""
+    """Return the plan after an error: look everywhere."""
     body = SEARCH + FETCH.format(things=["THING"], boxes=[f"box_{number}" for number in range(1, 9)])
     body = body.replace("['THING']", "[each for each in task.params['things'] if each not in agent.table()]")
     return _reply("It is in another box.", body, mistakes="I looked into one box only.")
 
 
 def conclusion(asked: str) -> str:
-    """The last code that ran."""
+    """Return the conclusion: the last code that ran."""
     code = re.findall(r"```python\n(.*?)```", asked, re.DOTALL)[-1]
     return f"### Mistakes\nI looked into one box only.\n### Code\n```python\n{code}```"
 
 
 def reflection(asked: str) -> str:
-    """Why it failed."""
+    """Return the reflection on a failure."""
     return "### Reason\nNothing was found.\n### Code at fault\nfind\n### Correction\nUncertain."
 
 
 def verdict(asked: str) -> str:
-    """Whose fault it was."""
+    """Return the Builder's verdict on whose fault the errors were."""
     return "The rules do not say that every box may hold it; rule_0 was followed.\n\nVerdict: Imperfect Rules"
 
 
 def write_success(asked: str) -> str:
-    """The Builder after a success: a helper method and a process, once, where there are helper methods."""
+    """Return the Builder's edits after a success: a helper method and a process, once, if rules may be helpers."""
     known = "find it with find" in asked or "find_box (rule_1)" in asked
     if known or "Useful Helper Method" not in CONVERSATION[0]:
         return _edits('rule_system.update_rule("rule_0", log="Held again.")')
@@ -123,7 +123,7 @@ def write_success(asked: str) -> str:
 
 
 def write_corrected(asked: str) -> str:
-    """The Builder after an indirect success: new the first time; the episode's rules stand earlier in the talk."""
+    """Return the Builder's edits after an indirect success: a new rule the first time, then a log entry."""
     if "look into every box" in CONVERSATION[-1]:
         return _edits('rule_system.update_rule("rule_2", log="The same again.")')
     return _edits(
@@ -132,7 +132,7 @@ def write_corrected(asked: str) -> str:
 
 
 def write_failed(asked: str) -> str:
-    """The Builder after a failure: a warning, once."""
+    """Return the Builder's edits after a failure: a warning, once."""
     if "is not done by looking" in CONVERSATION[-1]:
         return _edits("")
     return _edits(
@@ -142,29 +142,29 @@ def write_failed(asked: str) -> str:
 
 
 def without_case(asked: str) -> str:
-    """The Builder without a case: a log entry."""
+    """Return the Builder's edits without a case: a log entry."""
     return _edits('rule_system.update_rule("rule_0", log="Seen.")')
 
 
 def generalised(asked: str) -> str:
-    """A procedure."""
+    """Return a procedure with a mistake: it looks for a thing's name anywhere in the observation."""
     return f"```python\n{SOLVE}```"
 
 
 def generalised_again(asked: str) -> str:
-    """The procedure without its error: a pen is not in every box that is opened."""
+    """Return the procedure without its mistake: an opened box does not hold a pen."""
     return f"```python\n{SOLVE.replace('agent.open(box)', MENDED)}```"
 
 
 def manual(asked: str) -> str:
-    """The formulator's outline: everything in one section."""
+    """Return the formulator's outline, with everything in one section."""
     ids = dict.fromkeys(re.findall(r"^### (rule_\d+)", asked, re.MULTILINE))
     opening = "# Manual of the toy world\n\nHow to fetch things.\n\n## Fetching\n\nLook everywhere.\n\n"
     return f"{opening}Rules: {', '.join(ids)}\n"
 
 
 def consolidated(asked: str) -> str:
-    """The Consolidator: nothing to do."""
+    """Return the Consolidator's edits: none."""
     return _edits("")
 
 
@@ -180,19 +180,19 @@ def _edits(calls: str) -> str:
 
 
 def rubbish(messages: Sequence[Message], sampling: Sampling) -> str:
-    """A model that never gives a usable reply, whatever it is asked."""
+    """Reply as a model that never gives a usable reply."""
     return "I would rather talk about the weather."
 
 
 def no_procedure(messages: Sequence[Message], sampling: Sampling) -> str:
-    """A planner that never comes to a procedure."""
+    """Reply as a planner that never finds a procedure."""
     if "def solve(agent, task)" in messages[-1].content or "could not be used" in messages[-1].content:
         return rubbish(messages, sampling)
     return answer(messages, sampling)
 
 
 def of_boxes(messages: Sequence[Message], sampling: Sampling) -> str:
-    """A Builder that writes a rule on the environment after each success, and a planner that then makes use of it."""
+    """Reply as a Builder that writes a rule on the environment after each success, and a planner that then uses it."""
     asked = messages[-1].content
     if "Write this procedure anew" in asked:
         return generalised_again(asked).replace("def solve", "# A thing is in one box alone.\ndef solve")
@@ -202,12 +202,12 @@ def of_boxes(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def of_slow_boxes(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The same, whose new procedure opens a box in vain."""
+    """Reply as ``of_boxes``, but with a new procedure that opens a box in vain."""
     return of_boxes(messages, sampling).replace("\ndef solve(agent, task):\n", IN_VAIN)
 
 
 def idle_later(messages: Sequence[Message], sampling: Sampling) -> str:
-    """A planner that does nothing in scenes of more than six boxes, and a procedure that fails in these."""
+    """Reply as a planner that does nothing in scenes with more than six boxes, and whose procedure fails there."""
     asked = messages[-1].content
     conversation = "\n".join(message.content for message in messages)
     who = next(who for mark, who in REPLIES.items() if mark in asked)
@@ -218,7 +218,7 @@ def idle_later(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def checking(messages: Sequence[Message], sampling: Sampling) -> str:
-    """A Builder that writes a check which no episode passes, and a Consolidator that deletes rules nobody obeys."""
+    """Reply as a Builder whose check no episode passes, and a Consolidator that deletes rules that are never obeyed."""
     asked = messages[-1].content
     if "Say first which rules overlap" in asked:
         unheeded = re.findall(r"## (rule_\d+)(?:(?!\n## ).)*never obeyed", asked, re.DOTALL)
@@ -228,14 +228,14 @@ def checking(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def served_answer(messages: Sequence[Mapping[str, str]]) -> str:
-    """The scripted model behind a server, see tests/openai_server.py."""
+    """Return the scripted model's reply for a server of tests/openai_server.py."""
     return answer(
         [Message.model_validate({name: each[name] for name in ("role", "content")}) for each in messages], Sampling()
     )
 
 
 def never_done(messages: Sequence[Message], sampling: Sampling) -> str:
-    """A Consolidator that deletes a rule, and then looks at episodes for ever."""
+    """Reply as a Consolidator that deletes a rule and then looks at episodes forever."""
     if "## rule_3" in messages[-1].content:
         return "### Code\n```python\nrule_system.delete_rule('rule_3')\n```"
     return "### Code\n```python\nprint(rule_system.get_trajectory(['task/0']))\n```"
@@ -257,4 +257,4 @@ REPLIES = {
     "# Feedback": again,
     "# The task": plan,
 }
-"""What a request says, and who answers it; the first that fits."""
+"""Functions that reply to requests, by a text in the request; the first that matches replies."""

@@ -1,4 +1,4 @@
-"""A run that another process plays, and `planbook watch` in one more: what the tests of watching share."""
+"""Helpers for the tests of watching: a run in another process, and `planbook watch` in a third."""
 
 import http.client
 import json
@@ -20,14 +20,14 @@ SCRIPT = "scripted:tests/slow_script.py:slowly"
 
 
 def begin(*arguments: object) -> "subprocess.Popen[str]":
-    """A command in a process of its own, as its user starts it."""
+    """Start a command in a separate process, as a user does."""
     command = [sys.executable, "-m", "planbook", *map(str, arguments)]
     env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def count(folder: Path, kind: Any) -> int:
-    """Events of a kind."""
+    """Return the number of a run's events of a kind; 0 before the run exists."""
     if not (folder / "run.json").exists():
         return 0
     with closing(Store(folder / "run.db", to_write=False)) as store:
@@ -48,7 +48,7 @@ def played(folder: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 class Answer(NamedTuple):
-    """What the server said."""
+    """An answer of the server."""
 
     status: int
     text: str
@@ -56,14 +56,14 @@ class Answer(NamedTuple):
 
 
 class Watcher:
-    """Somebody who has the address that was printed."""
+    """A client that knows the printed address."""
 
     def __init__(self, address: str) -> None:
         self.address, found = address, urlsplit(address)
         self.host, self.token = found.netloc, found.query.partition("=")[2]
 
     def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
-        """A request; the headers of a page of ours, unless others are given. An empty one is left out."""
+        """Send a request with the headers of our pages, unless others are given; empty ones are left out."""
         ours = {"Host": self.host, "Cookie": f"planbook-{urlsplit(self.address).port}={self.token}"}
         sent = {name: value for name, value in (ours | headers).items() if value}
         connection = http.client.HTTPConnection(self.host, timeout=20)
@@ -77,11 +77,11 @@ class Watcher:
             return Answer(answer.status, answer.read().decode(), received)
 
     def ask(self, what: str) -> Answer:
-        """Press a button."""
+        """Send the request of a button."""
         return self.get(f"/ask/{what.replace(' ', '%20')}", "POST", Origin=f"http://{self.host}")
 
     def news(self, since: int = 0) -> Any:
-        """The first thing that is told."""
+        """Return the first message of the event stream."""
         connection = http.client.HTTPConnection(self.host, timeout=20)
         with closing(connection):
             connection.request("GET", f"/news?since={since}&token={self.token}")
@@ -89,16 +89,16 @@ class Watcher:
             for line in answer:
                 if line.startswith(b"data: "):
                     return json.loads(line.removeprefix(b"data: "))
-        raise AssertionError("nothing was told")
+        raise AssertionError("the stream ended without a message")
 
     def doing(self) -> str:
-        """What the run does."""
+        """Return what the run is doing."""
         return str(self.news()["state"]["doing"])
 
 
 @contextmanager
 def watched(folder: Path) -> Iterator[Watcher]:
-    """`planbook watch` of a run, ended by Ctrl-C."""
+    """Run `planbook watch` on a run until the block ends, then end it with Ctrl-C."""
     process = begin("watch", folder, "--no-browser", "--port", 0)
     try:
         assert process.stdout

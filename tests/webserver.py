@@ -123,7 +123,7 @@ class Pages(BaseHTTPRequestHandler):
         """Say nothing."""
 
     def handle(self) -> None:
-        """As usual, but a browser that hangs up is no error."""
+        """Handle a connection; a browser that hangs up is no error."""
         try:
             super().handle()
         except OSError:
@@ -132,7 +132,7 @@ class Pages(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """The address of a running server, without a slash at the end."""
+    """Run the server until the block ends and yield its address, without a slash at the end."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -144,7 +144,7 @@ def serving() -> Iterator[str]:
 
 
 def at(base: str, path: str, **options: object) -> Web:
-    """An environment that has begun on a page of the server."""
+    """Return an environment that has begun on a page of the server."""
     environment = Web(WebOptions.model_validate({"start": base + path, **options}))
     environment.reset(Web.select(Selection(), environment.options)[0])
     return environment
@@ -156,7 +156,7 @@ def act(environment: Web, name: str, *args: str | int | bool) -> Observation:
 
 
 def number(environment: Web, name: str, role: str = "") -> int:
-    """The number of the first element of that name."""
+    """Return the number of the first element with this name."""
     found = environment.find(role, name)
     assert isinstance(found, list), name
     assert found, f"{name} is not on the page"
@@ -165,5 +165,5 @@ def number(environment: Web, name: str, role: str = "") -> int:
 
 
 def click(environment: Web, name: str) -> Observation:
-    """Click on the first element of that name."""
+    """Click on the first element with this name."""
     return act(environment, "click", number(environment, name))

@@ -1,4 +1,4 @@
-"""What several tests of environments need."""
+"""Fixtures of the tests of environments."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.webserver import serving
 
 @pytest.fixture(scope="module")
 def base() -> Iterator[str]:
-    """The address of a server with friendly and hostile pages, for a real browser."""
+    """Yield the address of a server with friendly and hostile pages, for a real browser."""
     need_browser()
     with serving() as address:
         yield address

@@ -1,4 +1,4 @@
-"""What several tests of runs begin with."""
+"""Runs that several tests begin with."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from tests.flows import BUILD, here
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
-    """What happens on the mortal toy environment in threads of one process, where nobody is killed."""
+    """Return the episodes of a run on the mortal toy environment in which no process is killed."""
     folder = tmp_path_factory.mktemp("undisturbed")
     assert here(*command(folder, *TASKS)).returncode == 0
     return episodes_of(folder)
@@ -19,7 +19,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A building run of the toy environment, two tasks of each type, which tests only read."""
+    """Return the folder of a building run on the toy environment, two tasks of each type; tests must not change it."""
     folder = tmp_path_factory.mktemp("built") / "run"
     assert here(*BUILD, "--tasks-per-type", 2, "--out", folder).returncode == 0
     return folder

@@ -122,7 +122,7 @@ def test_nothing_is_said_of_checks_unless_they_are_wanted(sandbox: Sandbox) -> N
 )
 def test_a_rule_is_useless_only_where_more_than_noise_says_so(counts: tuple[int, ...], why: str) -> None:
     names = ("obeyed", "obeyed_solved", "others", "others_solved")
-    assert Obedience(**dict(zip(names, counts, strict=True))).useless == why
+    assert Obedience(**dict(zip(names, counts, strict=True))).why_useless == why
 
 
 def test_obedience_is_counted_beside_citations_and_shown_to_the_consolidator(sandbox: Sandbox) -> None:

@@ -1,4 +1,4 @@
-"""One sandbox for all tests that need no special one: real processes, the real kernel."""
+"""Sandboxes that tests share: real processes, the real kernel."""
 
 from collections.abc import Iterator
 
@@ -15,13 +15,13 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def unguarded() -> Iterator[Sandbox]:
-    """Plans are plain Python; only process and protocol hold them."""
+    """A sandbox without the language layer: plans are plain Python, confined only by process and protocol."""
     with Sandbox(language_layer=False) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
 def numbered() -> Iterator[Sandbox]:
-    """As ``unguarded``; plans can tell one worker from another by its number on the host."""
+    """As ``unguarded``, but plans see the process ids of the host, and so can tell workers apart."""
     with Sandbox(language_layer=False, without=["pid namespace"]) as opened:
         yield opened

@@ -1,6 +1,6 @@
-"""The achievements: what each takes first, and how it is done. What something costs is found out by trying."""
+"""The achievements: what each needs first, and how to unlock it. What a thing costs is found out by trying."""
 
-# How a thing is collected: the kinds of square that hold it.
+# The kind of square from which each item is collected.
 SOURCE = {
     "wood": "tree",
     "stone": "stone",
@@ -11,9 +11,9 @@ SOURCE = {
     "sapling": "grass",
 }
 STATIONS = {"iron_pickaxe": ["table", "furnace"], "iron_sword": ["table", "furnace"]}
-# What is good to carry before going on: later tools take more, and trees are not everywhere.
+# How much to carry before going on: later tools need more, and trees are not everywhere.
 STORE = {"wood": 6, "stone": 6}
-# The order in which the whole game is played.
+# The order in which to unlock achievements in the whole game.
 ORDER = """collect_wood place_table make_wood_pickaxe make_wood_sword collect_sapling place_plant collect_stone
 place_stone make_stone_pickaxe make_stone_sword collect_drink eat_cow collect_coal place_furnace collect_iron
 make_iron_pickaxe make_iron_sword wake_up defeat_zombie collect_diamond eat_plant defeat_skeleton""".split()
@@ -27,7 +27,7 @@ class Achiever(Survivor):
         super().__init__(agent, steps)
 
     def unlock(self, achievement):
-        """Do what an achievement is for; whether it is unlocked."""
+        """Do what unlocks an achievement; return whether it is unlocked."""
         verb, thing = achievement.split("_", 1)
         if achievement == "wake_up":
             self.nap()
@@ -46,11 +46,11 @@ class Achiever(Survivor):
         return achievement not in self.agent.remaining
 
     def held(self, item):
-        """How many of an item are carried."""
+        """Return how many of an item the agent carries."""
         return self.agent.inventory.get(item, 0)
 
     def collect(self, item, count=1):
-        """Have so many of an item; whether that was reached."""
+        """Collect an item until the agent has ``count`` of it; return whether it has."""
         source = SOURCE[item]
         tool = TOOL_FOR.get(source)
         if tool and not self.held(tool) and not self.make(tool):
@@ -65,14 +65,14 @@ class Achiever(Survivor):
         return self.held(item) >= count
 
     def missing(self):
-        """What the last action lacked, by what was told."""
+        """Return what the last action lacked, according to its message."""
         if "do not have enough " not in self.told:
             return []
         listed = self.told.split("do not have enough ", 1)[1]
         return listed.split(". ", 1)[0].split(" and ")
 
     def attempt(self, take):
-        """Try something, and get one more of whatever it lacks, until it works; whether it did."""
+        """Try an action, collecting one more of whatever it lacks, until it works; return whether it did."""
         while self.has_time():
             if take():
                 return True
@@ -85,21 +85,21 @@ class Achiever(Survivor):
         return False
 
     def make(self, tool):
-        """Make a tool beside what it takes."""
+        """Make a tool near the stations that it needs; return whether that worked."""
         stations = STATIONS.get(tool, ["table"])
         return self.attempt(lambda: self.stand_by(stations) and self.done(self.agent.make(tool)))
 
     def build(self, thing):
-        """Place a thing on a square in front."""
+        """Place a thing on the square in front; return whether that worked."""
         return self.attempt(lambda: self.put(thing, []))
 
     def near(self, place, kind):
-        """Where the nearest of a kind is that is one step from a place, aslant too."""
+        """Return whether one of a kind is at a place or next to it, diagonals included."""
         x, y = place
         return any(self.ground.get((x + dx, y + dy)) == kind for dx in (-1, 0, 1) for dy in (-1, 0, 1))
 
     def stand_by(self, stations):
-        """Be near a table, and a furnace if that is needed, building what is not at hand."""
+        """Go near all the stations, or build those that are missing; return whether they are near."""
         if all(self.near(self.place, station) for station in stations):
             return True
         both = self.way(lambda place: self.is_between(place, stations), self.costs(), 40)
@@ -113,11 +113,11 @@ class Achiever(Survivor):
         return all(self.near(self.place, station) for station in stations)
 
     def is_between(self, place, stations):
-        """Whether all stations are near a place that can be stood on."""
+        """Return whether a place is walkable and near all stations."""
         return self.ground[place] in WALKABLE and all(self.near(place, station) for station in stations)
 
     def travel(self, path, stations):
-        """Go along a path; whether the stations are near then."""
+        """Go along a path; return whether the stations are near at its end."""
         for direction in path:
             self.fight()
             if not self.force(direction):
@@ -125,7 +125,7 @@ class Achiever(Survivor):
         return all(self.near(self.place, station) for station in stations)
 
     def put(self, thing, beside):
-        """Place a thing, staying near what must be beside it. False with a reason told, or for want of a place."""
+        """Place a thing while near ``beside``; False if refused, or, with an empty message, if no square fits."""
         allowed = {"plant": ("grass",), "stone": ("grass", "sand", "path", "water")}.get(thing, WALKABLE)
         for attempt in range(30):
             self.fight()
@@ -138,7 +138,7 @@ class Achiever(Survivor):
         return False
 
     def turn(self, allowed, beside):
-        """Face another square, cleared if that helps; False if there is no way to."""
+        """Face another square, clearing it if that helps; False if there is none."""
         for direction in DIRECTIONS:
             there = self.ahead(direction)
             kind = self.what(there)
@@ -157,13 +157,13 @@ class Achiever(Survivor):
         return bool(path) and self.force(path[0])
 
     def face_and_dig(self, direction):
-        """Clear a square that is in the way."""
+        """Face a square that is in the way, and clear it."""
         if self.agent.facing != direction:
             self.move(direction)
         return self.do()
 
     def nap(self):
-        """Sleep a little as soon as that is possible."""
+        """Wait until the agent can sleep, then sleep if that is safe."""
         while self.has_time() and self.agent.vitals["energy"] == 9:
             self.tend()
             self.done(self.agent.noop())
@@ -171,7 +171,7 @@ class Achiever(Survivor):
             self.doze()
 
     def hunt(self, kind):
-        """Find a creature, and hit it until it is gone."""
+        """Hit creatures of a kind until that unlocks its achievement; False if none was found."""
         names = {"cow": "eat_cow", "zombie": "defeat_zombie", "skeleton": "defeat_skeleton"}
         while self.has_time() and names[kind] in self.agent.remaining:
             if not self.reach([kind]):
@@ -180,13 +180,13 @@ class Achiever(Survivor):
         return True
 
     def plant(self):
-        """Put a sapling into the ground, and remember where."""
+        """Plant a sapling and remember where; return whether a planted one is known."""
         if self.build("plant"):
             self.garden = self.ahead(self.agent.facing)
         return self.garden is not None
 
     def guard(self):
-        """Close what is open around the plant: whatever walks by would eat it."""
+        """Wall in the plant, which creatures would eat; return whether it is walled in."""
         if not self.garden or self.ground.get(self.garden) != "plant":
             return False
         around = [(self.garden[0] + dx, self.garden[1] + dy) for dx, dy in DIRECTIONS.values()]
@@ -196,7 +196,7 @@ class Achiever(Survivor):
         return all(self.wall(place) for place in around)
 
     def harvest(self):
-        """Eat a ripe plant: the one that was planted, or a new one; it has to be near for most of its time."""
+        """Eat a ripe plant, growing one if needed; plants ripen only near the agent. False if that fails."""
         while self.has_time() and "eat_plant" in self.agent.remaining:
             if "ripe_plant" in self.ground.values():
                 if not self.reach(["ripe_plant"]):
@@ -209,7 +209,7 @@ class Achiever(Survivor):
         return True
 
     def wait_by_garden(self):
-        """Go and look at the plant; then rest not far from it for a while."""
+        """Go to the plant, guard it, and rest nearby for a while."""
         if not self.reach(["plant"], 60):
             self.garden = None
             return
@@ -222,14 +222,14 @@ class Achiever(Survivor):
                 self.done(self.agent.noop())
 
     def doze(self):
-        """Sleep on until energy is back or something happens."""
+        """Sleep until the agent wakes up."""
         self.done(self.agent.sleep())
         while self.has_time() and self.agent.sleeping:
             self.done(self.agent.sleep())
 
 
 def play(agent, steps):
-    """Play the whole game: each achievement in turn, and again what did not work out, while that leads anywhere."""
+    """Play the whole game: try all missing achievements in turn, again and again while steps are still taken."""
     player, begun = Achiever(agent, steps), -1
     while player.has_time() and agent.remaining and agent.step > begun:
         begun = agent.step
@@ -241,7 +241,7 @@ def play(agent, steps):
 
 
 def pursue(agent, achievement, steps):
-    """Unlock one achievement, with all that it takes first, while trying leads anywhere."""
+    """Unlock one achievement and all that it needs first, trying again while steps are still taken."""
     player, begun = Achiever(agent, steps), -1
     while player.has_time() and achievement in agent.remaining and agent.step > begun:
         begun = agent.step

@@ -1,13 +1,13 @@
-"""A map drawn while walking: what was seen, where the agent is on it, and the cheapest ways on it."""
+"""A map drawn while walking: what was seen, where the agent is, and the cheapest ways from there."""
 
 import heapq
 
 DIRECTIONS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
 WALKABLE = ("grass", "sand", "path")
 CREATURES = ("cow", "zombie", "skeleton", "arrow")
-# What a creature stands on where nothing was seen before.
+# The ground assumed under a creature on a square that was never seen without one.
 UNDER = {"cow": "grass", "zombie": "grass", "skeleton": "path", "arrow": "path"}
-# The tool without which a material cannot be dug away.
+# The tool needed to dig each kind of square away.
 TOOL_FOR = {
     "tree": None,
     "stone": "wood_pickaxe",
@@ -15,15 +15,15 @@ TOOL_FOR = {
     "iron": "stone_pickaxe",
     "diamond": "iron_pickaxe",
 }
-# Steps that a square takes: walking on, or digging first, or filling with stone and digging first.
+# Steps that a square costs: walking there; digging it away first; filling it with stone and digging that away first.
 WALK, DIG, BRIDGE = 1, 2, 4
 PERIL = 3
-# The most steps that a way may take.
+# The most steps that a way may cost.
 FAR = 80
 
 
 class Explorer:
-    """Takes the actions, and keeps the map. Places are steps east and south of where the game began."""
+    """Takes the actions and keeps the map. A place is steps east and steps south of where the explorer began."""
 
     def __init__(self, agent, steps):
         self.agent, self.last_step = agent, agent.step + steps
@@ -32,11 +32,11 @@ class Explorer:
         self.see()
 
     def has_time(self):
-        """Whether steps are left."""
+        """Return whether steps are left."""
         return self.agent.step < self.last_step
 
     def see(self):
-        """Sample what is in view."""
+        """Add what is in view to the map."""
         left, top = self.place[0] - 4, self.place[1] - 3
         ground, creatures, y = self.ground, self.creatures, top
         for row in self.agent.view:
@@ -50,26 +50,26 @@ class Explorer:
                     ground[x, y] = kind
                 x = x + 1
             y = y + 1
-        # A square that one stands on can be walked on; which kind it is does not show.
+        # The agent hides the square under it, which must be walkable.
         ground[self.place] = "path"
 
     def done(self, told):
-        """Take in what an action came to; whether it did what it was for."""
+        """Keep an action's message and update the map; return whether the action had an effect."""
         self.told = told
         self.see()
         return not told.startswith("Nothing happens")
 
     def ahead(self, direction):
-        """The place one step away."""
+        """Return the place one step away in a direction."""
         dx, dy = DIRECTIONS[direction]
         return (self.place[0] + dx, self.place[1] + dy)
 
     def what(self, place):
-        """What is at a place, as far as is known."""
+        """Return what the map has at a place, creatures first; "unknown" if nothing."""
         return self.creatures.get(place) or self.ground.get(place, "unknown")
 
     def move(self, direction):
-        """Turn, and take a step if that can be done; never into lava."""
+        """Turn, and take a step if the way is free, never into lava; return whether that had an effect."""
         if self.ground.get(self.ahead(direction)) == "lava":
             return False
         told = self.agent.move(direction)
@@ -78,19 +78,19 @@ class Explorer:
         return self.done(told)
 
     def do(self):
-        """Do what can be done to the square that is faced."""
+        """Do what can be done to the square in front; return whether that had an effect."""
         return self.done(self.agent.do())
 
     def face(self, direction):
-        """Turn to a square that is in the way."""
+        """Turn towards a square that is in the way; return False if that had no effect."""
         return self.agent.facing == direction or self.move(direction)
 
     def can_dig(self, kind):
-        """Whether the square can be cleared by what is carried."""
+        """Return whether the agent can clear a kind of square with what it carries."""
         return kind in TOOL_FOR and (TOOL_FOR[kind] is None or TOOL_FOR[kind] in self.agent.inventory)
 
     def costs(self):
-        """Steps that each kind of square takes now; the others are in the way."""
+        """Return the steps that each kind of square costs now; other kinds are in the way."""
         costs = {kind: WALK for kind in WALKABLE}
         for kind in TOOL_FOR:
             if self.can_dig(kind):
@@ -100,9 +100,9 @@ class Explorer:
         return costs
 
     def way(self, is_goal, costs, most=FAR):
-        """The directions to the nearest place that is a goal, the step onto it included; None if there is none.
+        """Return the directions to the nearest goal, the step onto it included; None if none can be reached.
 
-        The goal itself may be in the way: then the last direction faces it.
+        The goal itself need not be walkable: the last direction then only faces it.
         """
         ground, perils, start = self.ground, self.perils(), self.place
         begun, came, queue = {start: 0}, {}, [(0, start)]
@@ -135,7 +135,7 @@ class Explorer:
         return None
 
     def perils(self):
-        """What going there costs beside steps: places near zombies, in reach of arrows, or taken by a creature."""
+        """Return the extra costs of places near zombies, in reach of arrows, or taken by a creature."""
         perils = {}
         for place, kind in self.creatures.items():
             x, y = place
@@ -153,7 +153,7 @@ class Explorer:
         return perils
 
     def traced(self, came, place):
-        """The directions that led to a place."""
+        """Return the directions that led to a place."""
         directions = []
         while place in came:
             place, direction = came[place]
@@ -161,24 +161,24 @@ class Explorer:
         return directions[::-1]
 
     def is_border(self, place):
-        """Whether something that was never seen lies beside a place."""
+        """Return whether a place is next to one that was never seen."""
         x, y = place
         ground = self.ground
         return (x, y - 1) not in ground or (x, y + 1) not in ground or (x - 1, y) not in ground or (x + 1, y) not in ground
 
     def way_to(self, kinds):
-        """The way to the nearest of these kinds, as far as is known."""
+        """Return the way to the nearest known place with one of these kinds; None if there is none."""
         goals = {place for place, kind in self.ground.items() if kind in kinds}
         goals = goals.union(place for place, kind in self.creatures.items() if kind in kinds)
         return self.way(lambda place: place in goals, self.costs()) if goals else None
 
     def way_out(self):
-        """The way to the nearest border of what was seen, where one can go there."""
+        """Return the way to the nearest border of the map that can be reached; None if there is none."""
         costs = self.costs()
         return self.way(lambda place: self.ground[place] in costs and self.is_border(place), costs)
 
     def step(self, direction):
-        """One action towards the next square: clear it, or go there."""
+        """Take one action towards the next square: turn, clear it, or go there."""
         kind = self.what(self.ahead(direction))
         if kind in WALKABLE or kind == "arrow":
             return self.move(direction)

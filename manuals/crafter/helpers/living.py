@@ -1,47 +1,47 @@
 """Staying alive on the way: fights, food, drink, sleep, and a place where sleep is safe."""
 
-# Below these, what is lacking comes before all else; and up to where it is filled.
+# Below these values, food, drink, energy or health comes before all else.
 HUNGRY, THIRSTY, TIRED, HURT = 4, 4, 3, 5
-# Below this, food and drink are taken where they are at hand.
+# Below HANDY, nearby food and drink are taken; FULL is enough.
 HANDY, FULL = 7, 8
 THREATS = ("zombie", "skeleton")
-# The day's length in steps, and the part of it that is dark.
+# The length of a day in steps, and the steps at which darkness begins and ends.
 DAY, DUSK, DAWN = 300, 155, 275
-# What is taken along where it is at hand: the square it comes from, and how much at most.
+# What to take along when it is close: the kind of square it comes from, and how much at most.
 STOCK = {"stone": ("stone", 8), "wood": ("tree", 5), "coal": ("coal", 2), "iron": ("iron", 2)}
-# Where shelter is looked for: with so many gaps to close, so far away.
+# Where to look for shelter, in order: the most gaps to close, and the most steps away in each direction.
 SHELTERS = [(0, 8), (2, 8), (5, 8), (0, 25)]
 ENTRANCES = ("grass", "sand", "path", "stone", "coal")
 SOLID = ("stone", "coal", "iron", "diamond", "table", "furnace", "tree", "water", "edge", "plant", "lava")
 
 
 class Survivor(Explorer):
-    """Goes where it wants to, and looks after itself on the way."""
+    """An explorer that looks after itself on the way."""
 
     def __init__(self, agent, steps):
         self.busy, self.no_rest_before = False, 0
         super().__init__(agent, steps)
 
     def threat(self):
-        """The direction of a zombie or skeleton beside the agent, if there is one."""
+        """Return the direction of a zombie or skeleton next to the agent; None if there is none."""
         for direction in DIRECTIONS:
             if self.creatures.get(self.ahead(direction)) in THREATS:
                 return direction
         return None
 
     def fight(self):
-        """Hit what threatens until it is gone."""
+        """Hit every zombie or skeleton next to the agent until it is gone."""
         while self.has_time() and self.threat():
             direction = self.threat()
             if self.face(direction) or self.agent.facing == direction:
                 self.do()
 
     def is_night(self):
-        """Whether it is dark: then zombies come in numbers wherever there is grass."""
+        """Return whether it is dark; many zombies then appear on grass."""
         return DUSK <= self.agent.step % DAY < DAWN
 
     def tend(self):
-        """Fight, and see to what is lacking most; nothing of this while seeing to something."""
+        """Fight, then see to the most urgent need, unless the agent is already seeing to one."""
         self.fight()
         if self.busy:
             return
@@ -63,12 +63,12 @@ class Survivor(Explorer):
         self.busy = False
 
     def fill(self, vital, kind):
-        """Have enough of food or drink again."""
+        """Eat or drink until there is enough, or no more can be found."""
         while self.has_time() and self.agent.vitals[vital] < FULL and self.reach([kind]):
             self.do()
 
     def reach(self, kinds, steps=400):
-        """Face the nearest of these kinds, looking for one if none was seen; False if none was found in so many steps."""
+        """Face the nearest of these kinds, exploring if none is known; False if none was reached within ``steps``."""
         until = min(self.last_step, self.agent.step + steps)
         while self.agent.step < until:
             self.tend()
@@ -82,7 +82,7 @@ class Survivor(Explorer):
         return False
 
     def follow(self, path, kinds, known):
-        """Go along a path, until it ends, is barred, something threatens, or what was looked for comes into view."""
+        """Go along a path until it ends or is blocked, a threat is near, or what was looked for comes into view."""
         for number, direction in enumerate(path):
             last = known and number == len(path) - 1
             while self.has_time():
@@ -100,15 +100,15 @@ class Survivor(Explorer):
                 return
 
     def in_view(self, kinds):
-        """Whether one of these kinds is in view."""
+        """Return whether one of these kinds is in view."""
         return any(kind in row for row in self.agent.view for kind in kinds)
 
     def is_moving(self, kinds):
-        """Whether what is looked for walks about and is in view."""
+        """Return whether what is looked for is a creature and in view."""
         return any(kind in CREATURES for kind in kinds) and self.in_view(kinds)
 
     def stock(self):
-        """Take along what is at hand and always of use."""
+        """Take along what is always of use and close by."""
         for item, (kind, most) in STOCK.items():
             while self.has_time() and self.can_dig(kind) and self.agent.inventory.get(item, 0) < most and self.is_close(kind):
                 if not self.reach([kind], 12):
@@ -116,12 +116,12 @@ class Survivor(Explorer):
                 self.do()
 
     def is_close(self, kind):
-        """Whether one of a kind is only a few steps away."""
+        """Return whether a kind is in view at most two squares away, diagonals included."""
         rows = self.agent.view[1:6]
         return any(kind in row[2:7] for row in rows)
 
     def rest(self, health):
-        """Sleep in a safe place, until it is day and energy and health are back; not safe by night without one."""
+        """Sleep in a shelter until it is day and energy and health are back; without one, only if urgent and safe."""
         safe = self.shelter()
         self.no_rest_before = self.agent.step + 40
         if not safe and (self.is_night() or self.in_view(THREATS) or self.agent.vitals["energy"] > 1):
@@ -136,12 +136,12 @@ class Survivor(Explorer):
             self.done(self.agent.sleep())
 
     def is_wanting(self, health):
-        """Whether there is a reason to rest on."""
+        """Return whether the agent has a reason to keep resting."""
         vitals = self.agent.vitals
         return self.agent.sleeping or self.is_night() or vitals["energy"] < 9 or vitals["health"] < health
 
     def shelter(self):
-        """Have two squares in a row to oneself: close what is open around them, go in, and close the way in behind."""
+        """Wall in two squares in a row, go in, and close the entrance; return whether that worked."""
         if not self.can_dig("stone"):
             return False
         stones = self.agent.inventory.get("stone", 0)
@@ -153,7 +153,7 @@ class Survivor(Explorer):
         return False
 
     def settle(self, path, entries):
-        """Go to the way in, wall up the gaps, and go inside."""
+        """Go to the entrance, wall up the gaps, go inside and close it; return whether that worked."""
         for direction in path:
             if not self.force(direction):
                 return False
@@ -173,7 +173,7 @@ class Survivor(Explorer):
         return self.done(self.agent.place("stone"))
 
     def walk(self, goal):
-        """Go to a place on open ground."""
+        """Go to a place over walkable ground only; return whether the agent got there."""
         for attempt in range(4):
             path = self.way(lambda place: place == goal, {kind: WALK for kind in WALKABLE}, 30)
             if path and all(self.force(direction) for direction in path):
@@ -181,7 +181,7 @@ class Survivor(Explorer):
         return self.place == goal
 
     def wall(self, place, kept=None):
-        """Put stone on a place, if it is open: from a square beside it, come to from the other side."""
+        """Put stone on a place unless it is solid, stepping towards it to face it; return whether it is closed."""
         x, y = place
         if self.what(place) in SOLID:
             return True
@@ -199,7 +199,7 @@ class Survivor(Explorer):
         return self.force(starts[self.place]) and self.done(self.agent.place("stone"))
 
     def entries(self, gaps, far):
-        """Places from which one can go two squares in, with few gaps around them; with the direction."""
+        """Return the direction inwards by entrance to two squares in a row with at most ``gaps`` gaps around them."""
         found, ground, (left, top) = {}, self.ground, self.place
         for x in range(left - far, left + far + 1):
             for y in range(top - far, top + far + 1):
@@ -211,13 +211,13 @@ class Survivor(Explorer):
         return found
 
     def ring(self, x, y, dx, dy):
-        """What lies around two squares, from here on in a direction, but for the way in."""
+        """Return the places around two squares, from (x, y) one step on, except for the entrance."""
         further = (x + dx, y + dy)
         ring = [(x + dy, y + dx), (x - dy, y - dx), (further[0] + dx, further[1] + dy)]
         return ring + [(further[0] + dy, further[1] + dx), (further[0] - dy, further[1] - dx)]
 
     def gaps(self, x, y, dx, dy):
-        """How much around two squares is open; more than there is where they cannot be had."""
+        """Return how many places around two squares are open; 9 if they cannot be a shelter."""
         ground = self.ground
         if ground.get((x + dx, y + dy)) not in ENTRANCES:
             return 9
@@ -225,7 +225,7 @@ class Survivor(Explorer):
         return 9 if None in around else len([kind for kind in around if kind not in SOLID])
 
     def force(self, direction):
-        """Go one step, clearing the way; False if that does not work."""
+        """Go one step, clearing the way; return whether that worked."""
         there = self.ahead(direction)
         for attempt in range(6):
             self.step(direction)

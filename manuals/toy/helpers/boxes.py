@@ -4,7 +4,7 @@ import re
 
 
 def boxes_in(observation):
-    """The names of the boxes, as the first observation lists them."""
+    """Return the names of the boxes that the first observation lists."""
     return re.findall(r"box_\d+", observation)
 
 

@@ -2,12 +2,12 @@
 
 
 def named(agent, role, name):
-    """The elements of a role whose whole name is this one."""
+    """Return the elements of a role that have exactly this name, ignoring case."""
     return [found for found in agent.find(role, name) if found["name"].lower() == name.lower()]
 
 
 def the(agent, role, name):
-    """The first of them."""
+    """Return the first element of a role that has exactly this name, ignoring case."""
     found = named(agent, role, name)
     if not found:
         raise LookupError(f"no {role} is named {name!r} on this page")
@@ -15,7 +15,7 @@ def the(agent, role, name):
 
 
 def after(agent, role, name, wanted):
-    """The first element of the wanted role behind the one of that role and name."""
+    """Return the first element of the ``wanted`` role after the one with this role and name."""
     before = the(agent, role, name)["id"]
     listed = agent.find()
     start = [found["id"] for found in listed].index(before)
@@ -23,7 +23,7 @@ def after(agent, role, name, wanted):
 
 
 def press(agent, role, name):
-    """Click on it."""
+    """Click on the element with this role and name."""
     agent.click(the(agent, role, name)["id"])
 
 
@@ -33,12 +33,12 @@ def fill(agent, label, text):
 
 
 def choose(agent, label, option):
-    """Choose in the select box with that label."""
+    """Choose an option in the select box with that label."""
     agent.select(the(agent, "combobox", label)["id"], option)
 
 
 def rows(agent):
-    """The texts of all table rows of the page, each a list."""
+    """Return the table rows of the page, each as a list of its cells' texts."""
     found = []
     for element in agent.find():
         if element["role"] == "row":
@@ -49,7 +49,7 @@ def rows(agent):
 
 
 def cell(agent, row, column):
-    """What stands in a column of the row that begins with a text; None if there is no such row."""
+    """Return the text in a column of the row that begins with ``row``; None if there is no such row."""
     place = None
     for texts in rows(agent):
         if column in texts:
@@ -60,6 +60,6 @@ def cell(agent, row, column):
 
 
 def search(agent, text):
-    """Look for a text in everything; the links of what was found."""
+    """Search the whole site for a text; return the links to what was found."""
     agent.type(agent.find("textbox")[0]["id"], f'"{text}"')
     return [found for found in agent.find("link") if ":" in found["name"] and found["name"] != "wiki:"]

@@ -5,7 +5,7 @@ COMMENT = "You may use WikiFormatting here."
 
 
 def open_titled(agent, summary):
-    """Open the ticket of that summary. False if there is none."""
+    """Open the ticket with this summary; return False if there is none."""
     for found in search(agent, summary):
         if found["name"].startswith("#") and f": {summary} (" in found["name"]:
             agent.click(found["id"])
@@ -14,13 +14,13 @@ def open_titled(agent, summary):
 
 
 def query(where, closed=False):
-    """The address of the list of tickets with these values; closed ones are in it only if they are asked for."""
+    """Return the address of the list of tickets with these values; without ``closed``, closed ones are left out."""
     filters = [f"{field}={value}".replace(" ", "%20") for field, value in where.items()]
     return "/query?" + "&".join(filters + ([] if closed else ["status=!closed"]))
 
 
 def listed(agent, where, closed=False):
-    """The tickets with these values, in the order of their numbers, each a dict of the list's columns."""
+    """Return the tickets with these values in the order of their numbers, each as a dict of the list's columns."""
     columns = "".join([f"&col={name}" for name in ("id", "summary", "owner", "status", "component")])
     agent.goto(query(where, closed) + columns + "&order=id&max=200")
     header, tickets = None, []
@@ -33,24 +33,24 @@ def listed(agent, where, closed=False):
 
 
 def numbers(tickets):
-    """The numbers of listed tickets."""
+    """Return the numbers of listed tickets."""
     return [int(ticket["Ticket"].strip("#")) for ticket in tickets]
 
 
 def is_component(agent, name):
-    """Whether a new ticket could have that component."""
+    """Return whether new tickets can have this component."""
     agent.goto("/newticket")
     return name in the(agent, "combobox", "Component:")["options"]
 
 
 def field(agent, name):
-    """The value of a field of the ticket that is open."""
+    """Return the value of a field of the ticket on this page."""
     header = HEADERS.get(name, name.capitalize() + ":")
     return after(agent, "rowheader", header, "cell")["name"]
 
 
 def comments(agent):
-    """Author and text of each comment of the ticket that is open."""
+    """Return author and text of each comment of the ticket on this page."""
     found, inside = [], False
     for element in agent.find():
         if element["role"] == "heading":
@@ -64,16 +64,16 @@ def comments(agent):
 
 
 def open_form(agent):
-    """Unfold the form that changes the ticket that is open."""
+    """Unfold the form that changes the ticket on this page."""
     press(agent, "link", "Modify Ticket")
 
 
 def add_comment(agent, text):
-    """Comment on the ticket that is open."""
+    """Comment on the ticket on this page."""
     fill(agent, COMMENT, text)
     submit(agent)
 
 
 def submit(agent):
-    """Send the form."""
+    """Submit the form that changes the ticket."""
     press(agent, "button", "Submit changes")

@@ -1,4 +1,4 @@
-"""Runs of several methods, played from the recordings that ship."""
+"""Runs of several methods, played from shipped recordings."""
 
 from pathlib import Path
 
@@ -13,12 +13,12 @@ METHODS = (
     "devils-advocate-minecraft-chances",
     "reflexion-textcraft",
 )
-"""Sub-tasks, a graph, goals, branches with rewinds, several rounds."""
+"""Recordings with sub-tasks, a graph, goals, branches with rewinds, and several rounds, in this order."""
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A run of each method, and ``toy``: a building run with half of its episodes left out."""
+    """Return folders of runs by name: ``METHODS``, and ``toy``, a building run that leaves out half of its episodes."""
     home = tmp_path_factory.mktemp("runs")
     for name in METHODS:
         played = here(*command_of(name), "--model", f"recorded:{name}", "--out", home / name)

@@ -1,4 +1,4 @@
-"""Every kind of store."""
+"""Fixtures with every kind of store."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -12,7 +12,7 @@ NewPlace = Callable[[], Place]
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def new_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NewPlace:
-    """Gives the place of a new, empty store, as often as it is called."""
+    """Return a function that makes the place of a new, empty store."""
     if request.param == "sqlite":
         return lambda: tmp_path_factory.mktemp("store") / "run.db"
     url = request.getfixturevalue("postgres").url
@@ -21,12 +21,12 @@ def new_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture
 def place(new_place: NewPlace) -> Place:
-    """The place of a new, empty store."""
+    """Return the place of a new, empty store."""
     return new_place()
 
 
 @pytest.fixture
 def store(place: Place) -> Iterator[Store]:
-    """A new, empty store."""
+    """Yield a new, empty store."""
     with closing(Store(place)) as opened:
         yield opened
