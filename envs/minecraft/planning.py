@@ -87,7 +87,7 @@ class MinecraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal, then goals for other sources of the item, then recipes from gathered items (wool from string)."""
+        """Return the goal, then other sources of the item, then recipes from gathered items (wool from string)."""
         if goal.name not in GATHERING:
             return (goal,)
         try:
