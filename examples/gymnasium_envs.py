@@ -49,7 +49,7 @@ class Gymnasium(Environment):
         raise NotImplementedError
 
     def measures(self) -> Mapping[str, float]:
-        """Record the sum of rewards, as the reports show it."""
+        """Return the sum of rewards, for reports."""
         return {"reward": self.reward}
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class Taxi(Gymnasium):
         return self.step(5)
 
     def verdict(self) -> Verdict:
-        """Judge by where the passenger is."""
+        """Judge by whether the passenger is at the destination."""
         _, _, passenger, destination = self.gym.unwrapped.decode(self.gym.unwrapped.s)
         solved = passenger == destination
         return Verdict(solved, float(solved))

@@ -55,7 +55,7 @@ def builder(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def formulator(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Arrange the rules in a manual; their texts are filled in."""
+    """Arrange the rules in a manual by name; planbook fills in their texts."""
     return MANUAL
 
 

@@ -13,13 +13,13 @@ from planbook.planner import Message, ModelError, OnText, Reply, Sampling, Usage
 
 
 class Ollama:
-    """A model behind Ollama. Threads may call it at once, since it keeps nothing between calls."""
+    """A model behind Ollama. Several threads may call it at once, since it keeps nothing between calls."""
 
     def __init__(self, model: str, address: str) -> None:
         self.name, self._model, self._address = f"ollama:{model}", model, address
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Ask for a reply. One that comes in one piece is passed to ``on_text`` as a whole."""
+        """Ask for a reply. It comes in one piece, which is passed to ``on_text``."""
         body = {
             "model": self._model,
             "stream": False,

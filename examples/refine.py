@@ -34,7 +34,7 @@ class Draft(Payload):
 
 
 class Drafts(Figures):
-    """What the method counts over a run; --json has it under the key."""
+    """What the method counts over a run; --json lists it under ``key``."""
 
     key = "drafts"
 

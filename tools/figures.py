@@ -1,4 +1,4 @@
-"""Store the figures of a command: `figures.py FILE.json COMMAND PRINTED`; PRINTED ends with the command's JSON."""
+"""Store a command's figures: `figures.py FILE.json COMMAND PRINTED`. PRINTED is its output; the last line is JSON."""
 
 import json
 import os

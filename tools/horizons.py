@@ -2,7 +2,7 @@
 
 usage: python -m tools.horizons TABLE        needs scikit-learn; the selector ``horizon`` reads what this writes
 
-The trees learn the logarithm of the time steps, so that near goals are distinguished as well as distant ones.
+The trees learn the logarithm of the time steps, so that they tell near goals apart as well as distant ones.
 """
 
 import csv
@@ -25,13 +25,13 @@ TREES, DEPTH, RATE, MIN_ROWS, SHARE = 150, 3, 0.1, 10, 0.3
 at a split.
 """
 COMMENT = "#"
-"""Prefix of comments in a table of recorded goals, which name its origin."""
+"""Prefix of the comments in a table of recorded goals, which tell how it was made."""
 DIGITS = 9
 """Number of decimal digits in the file of trees."""
 
 
 def fit(rows: Iterable[tuple[Features, float]], seed: int = 0) -> HorizonPredictor:
-    """Learn from reached goals: their initial features, and the time steps taken. Raises ValueError for no rows."""
+    """Learn from goals that were reached: their features before, and the time steps taken. Raises ValueError."""
     features, steps = _split(rows)
     usual = _medians(features)
     columns = DictVectorizer(sparse=False)

@@ -1,7 +1,7 @@
 """A fast engine in plain Python: the rules of all known games, written out.
 
-A differential test compares it with textworld at every step. It leaves out ``slice`` and ``help``, which our actions
-never send.
+A differential test compares it with textworld at every step. The engine leaves out ``slice`` and ``help``, which our
+actions never send.
 """
 
 import re
@@ -15,7 +15,7 @@ from planbook.envs.alfworld.wording import Dialect, read_dialect
 from planbook.envs.errors import EnvironmentBroken
 
 ABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
-"""Predicate of treatable objects by treatment."""
+"""Maps a treatment to the predicate of the objects that can be treated."""
 
 
 Outcome = tuple[GameState, str] | None

@@ -16,12 +16,12 @@ NOTHING = "Nothing happens."
 
 @dataclass(frozen=True, slots=True)
 class AlfworldGame:
-    """A game as alfworld stores it: pddl_domain, pddl_problem and grammar are texts."""
+    """A game as alfworld stores it: ``data`` has the texts pddl_domain, pddl_problem and grammar."""
 
     id: str
     data: Mapping[str, Any]
     goal: str = ""
-    """The goal sentence of a generated game."""
+    """The goal sentence of a generated game; empty for others."""
 
     @property
     def uses_put(self) -> bool:
@@ -68,9 +68,9 @@ class GameEngine(ABC):
 
 
 _LOCK = RLock()
-"""Serializes all textworld calls in this process: its loading is not thread-safe."""
+"""Serializes all textworld calls in this process, since textworld loads games in a way that is not thread-safe."""
 _IDLE: list[Any] = []
-"""Environments to reuse, since each new one leaks about a megabyte."""
+"""textworld's environments, for reuse, since each new one leaks about a megabyte."""
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def _environment() -> Any:
 
 
 class ReferenceEngine(GameEngine):
-    """textworld behind our interface, without copies. Many instances may be open; their calls take turns."""
+    """textworld behind our interface. It cannot save its state. Many instances may be open; their calls take turns."""
 
     def __init__(self) -> None:
         self._environment: Any = None
@@ -111,7 +111,7 @@ class ReferenceEngine(GameEngine):
             self._environment = self._environment or _environment()
             try:
                 self._environment.load(dict(game.data))
-            except (Exception, SystemExit) as error:  # on failure its translator exits
+            except (Exception, SystemExit) as error:  # its translator exits on failure
                 raise EnvironmentBroken(
                     f"alfworld: textworld cannot load {game.id}: {type(error).__name__}: {error}"
                 ) from error

@@ -21,7 +21,7 @@ _ENGINES: dict[str, type[GameEngine]] = {"direct": DirectEngine, "textworld": Re
 
 
 class AlfworldOptions(EnvironmentOptions):
-    """Options of ALFWorld, recorded with every figure."""
+    """Options of ALFWorld, recorded with every result."""
 
     engine: Literal["direct", "textworld"] = Field(
         default="direct", description="The fast engine, or the reference, which alfworld ships (seconds a game)."
@@ -95,12 +95,12 @@ class Alfworld(Environment):
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether the split is made from seeds, as only the generated one is."""
+        """Return whether the split's tasks are made from seeds; only generated ones are."""
         return split == "generated"
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return the three splits on disk, and the package that generated games need."""
+        """Return requirements for the three downloadable splits, and for the package that generated games need."""
         on_disk = [Requirement(f"alfworld {split}", folder, tasks.REMEDY) for split, folder in tasks.found_splits()]
         return [*on_disk, rooms.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
@@ -146,7 +146,7 @@ class Alfworld(Environment):
         return AlfworldGoals(self)
 
     def possible_actions(self) -> list[Action]:
-        """Return the admissible actions; with the option "open", also going to a shared location."""
+        """Return the admissible actions; with the option "open", also going to other receptacles at the location."""
         actions = [move for command in self._engine.admissible() if (move := as_action(command))]
         beside = [move.args for move in actions if move.name == "examine" and self._opens_up(str(move.args[0]))]
         return actions + [Action("go_to", things) for things in beside]
@@ -168,7 +168,7 @@ class Alfworld(Environment):
         self._engine.restore(engine)
 
     def _send(self, command: str, *things: object) -> GameReply:
-        """Return the reply to a command, which has a {} for each thing. Names that are not ids are refused."""
+        """Send a command, which has a {} for each thing, and return the reply. Names that are not ids are refused."""
         names = [game_name(thing) for thing in things]
         if None in names:
             return GameReply(NOTHING, self._won)

@@ -1,6 +1,6 @@
 """The split ``generated``: games made from seeds and the files of the alfworld wheel, without any download.
 
-A game depends on its type and seed alone. It is offered only if a search with full knowledge wins it.
+A game depends only on its type and seed. It is offered only if a search with full knowledge wins it.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def find_plan(engine: DirectEngine, wanted: SearchGoal) -> list[str] | None:
 
 
 def _candidates(engine: DirectEngine, wanted: SearchGoal) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yield the objects to fetch, in order, and the places needed: machine and target, or the lamp."""
+    """Yield each choice of objects to fetch, in order, and of places to use: machine and target, or the lamp."""
     scene = engine.scene
     things = sorted(thing for thing, _ in scene.start.inside if scene.kinds[thing] == f"{wanted.object}type")
     needed = [f"{_MACHINES[wanted.change].lower()}type"] if wanted.change else []
@@ -113,9 +113,9 @@ class _Solution:
 
 SPLIT = "generated"
 SEEDS = 100
-"""Number of games of a type unless a selection says otherwise."""
+"""Default number of games of each type."""
 MOST_RECEPTACLES = 24
-"""Maximum size of a room: looking into more receptacles would take more than the paper's 50 actions."""
+"""Maximum number of receptacles in a room: to look into more would take more than the paper's 50 actions."""
 _ATTEMPTS = 200
 _ROOMS = {
     "pick_and_place": ("Kitchen", "LivingRoom", "Bathroom", "Bedroom"),

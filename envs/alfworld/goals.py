@@ -18,7 +18,7 @@ FOLDER_TYPES = {
     "look_at_obj_in_light": "look_at_obj",
     "pick_two_obj_and_place": "pick_two_obj",
 }
-"""alfworld's name of each task type (a folder's name starts with it), and ours."""
+"""Maps alfworld's name of a task type, with which the name of a folder starts, to ours."""
 GAME_TYPES = {ours: theirs for theirs, ours in FOLDER_TYPES.items()}
 TYPES = tuple(GAME_TYPES)
 
@@ -111,7 +111,7 @@ SPECS: Mapping[str, ActionSpec] = {name: _spec(name) for name in _EXAMPLES}
 
 
 class AlfworldGoals(Goals):
-    """The goals of ALFWorld. A controller reaches them."""
+    """The goals of ALFWorld, which a controller reaches."""
 
     direct = False
 

@@ -1,7 +1,7 @@
-"""Preconditions of household actions, as the domain of all games states them.
+"""Preconditions of household actions, as stated by the domain that all games share.
 
-They use only what an agent may know in advance: the receptacles of the room, which of them open and which share a
-location, and what can be done with each kind of object. The places of objects are unknown.
+They use only what an agent may know in advance: the receptacles of the room, which of them can be opened or
+share a location, and what can be done with each kind of object. The places of objects are unknown.
 """
 
 import re
@@ -25,7 +25,7 @@ class KnownRoom:
     """The knowledge that an agent may have of a game before it looks around, and the deed of each action."""
 
     def __init__(self, game: AlfworldGame, *, shared_open: bool) -> None:
-        """``shared_open`` is the option ``shared_locations``."""
+        """``shared_open`` tells whether the option ``shared_locations`` is "open"."""
         problem = str(game.data["pddl_problem"])
         self.scene, self._shared_open = read_scene(problem), shared_open
         self._machines = read_dialect(str(game.data["pddl_domain"]), str(game.data["grammar"])).machines
@@ -39,7 +39,7 @@ class KnownRoom:
         """Every kind of object that the game knows, even if the room has none."""
 
     def deeds(self) -> Mapping[str, DeedFunction]:
-        """Return the function of each action on a receptacle, or on an object and a receptacle."""
+        """Return, by action, the functions that return deeds: of all actions with arguments except ``examine``."""
         on_places: dict[str, DeedFunction] = {"go_to": self._go_to, "open": self._open, "close": self._close}
         on_things: dict[str, DeedFunction] = {"use": self._use, "take_from": self._take_from, "put_in_or_on": self._put}
         on_things |= {f"{verb}_with": partial(self._treat, verb) for verb in ABLE}
@@ -51,9 +51,9 @@ class KnownRoom:
         """Return the deed of examining a receptacle, or the object in hand."""
         if thing in self._receptacles:
             return Deed([self._at(thing)])
-        a_kind = thing is UNKNOWN or _kind(thing) in map(_kind, self._receptacles)
-        not_here = Need.equal(HOLDING, thing, f"{thing} is no receptacle of this room, and not held then")
-        return Deed([not_here], impossible="" if a_kind else self._name_fault(thing, "object"))
+        receptacle_kind = thing is UNKNOWN or _kind(thing) in map(_kind, self._receptacles)
+        held = Need.equal(HOLDING, thing, f"{thing} is no receptacle of this room, and not held then")
+        return Deed([held], impossible="" if receptacle_kind else self._name_fault(thing, "object"))
 
     def _deed(self, deed: DeedFunction, nouns: Sequence[str], *args: Given) -> Deed:
         """Return the deed, or an impossible one if an argument is not a possible name."""
@@ -74,7 +74,7 @@ class KnownRoom:
     # Actions.
 
     def _go_to(self, receptacle: Given) -> Deed:
-        """Return the deed of going somewhere. The domain allows any place, the game only a different one."""
+        """Return the deed of going somewhere. The domain allows any destination, the game only a different place."""
 
         def elsewhere(now: str) -> bool:
             return now != receptacle if self._shared_open else self._place(now) != self._place(receptacle)
@@ -123,7 +123,7 @@ class KnownRoom:
     # Needs.
 
     def _place(self, receptacle: str) -> str:
-        """Return the place of an agent that is at a receptacle, or has not moved yet."""
+        """Return the location of a receptacle; for START, the one where the agent begins."""
         return self.scene.start.at if receptacle == START else self.scene.places[self._receptacles[receptacle]]
 
     def _at(self, receptacle: str) -> Need:
@@ -134,8 +134,8 @@ class KnownRoom:
         return [] if receptacle is UNKNOWN else [self._at(receptacle)]
 
     def _accessible(self, receptacle: Given) -> list[Need]:
-        shuts = receptacle is not UNKNOWN and self._can_be_opened(receptacle)
-        return [_opened_need(receptacle, True)] if shuts else []
+        has_door = receptacle is not UNKNOWN and self._can_be_opened(receptacle)
+        return [_opened_need(receptacle, True)] if has_door else []
 
     def _can_be_opened(self, receptacle: Given) -> bool:
         return receptacle is UNKNOWN or self._receptacles[receptacle] in self.scene.has("openable")
@@ -144,7 +144,7 @@ class KnownRoom:
         return () if thing is UNKNOWN else self._objects.get(_kind(thing), ())
 
     def _able(self, thing: Given, mark: str, done: str) -> tuple[str, bool]:
-        """Return why no object of a thing's kind can be treated so, or "", and whether all of that kind can."""
+        """Return why no object of a thing's kind has the predicate ``mark``, or "", and whether all have it."""
         marked = [entity in self.scene.has(mark) for entity in self._same_kind(thing)]
         why = f"{thing} is nothing that can be {done}" if marked and not any(marked) else ""
         return why, bool(marked) and all(marked)

@@ -1,4 +1,4 @@
-"""Generated rooms: floor plans of the alfworld wheel, furnished at random and written as PDDL problems.
+"""Generated rooms: floor plans from the alfworld wheel, furnished at random and written as PDDL problems.
 
 The wheel is read as data; nothing in it is imported or run.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from planbook.envs.resources import PackageData
 
 ROOMS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
-"""Maps a room type to its floor plan numbers, first and one past the last."""
+"""Maps a room type to its floor plan numbers: the first, and one past the last."""
 CONSTANTS, GOALS = "gen/constants.py", "gen/goal_library.py"
 DOMAIN, GRAMMAR = "data/alfred.pddl", "data/alfred.twl2"
 _TABLES = ("DiningTable", "CoffeeTable", "SideTable")
@@ -23,10 +23,10 @@ _TABLES = ("DiningTable", "CoffeeTable", "SideTable")
 
 @dataclass(frozen=True)
 class Affordances:
-    """The objects that each receptacle holds, and what can be done with them. Sorted, for reproducible choices."""
+    """The objects that receptacles can hold, and what can be done with them. Sorted, for reproducible choices."""
 
     holds: dict[str, tuple[str, ...]]
-    """Maps a kind of receptacle to the kinds of objects that it holds."""
+    """Maps a kind of receptacle to the kinds of objects that it can hold."""
     able: dict[str, tuple[str, ...]]
     """Maps an ability (``Heatable``) to kinds of objects."""
     openable: frozenset[str]
@@ -117,9 +117,9 @@ _LAMP_STANDS = ("SideTable", "Desk", "Dresser", "Shelf", "CoffeeTable", "DiningT
 """Kinds that lamps stand on, which alfworld's constants do not list."""
 LAMP = "DeskLamp"
 _IN_THE_OPEN = 3
-"""Weight of an open receptacle relative to one with a door."""
+"""Weight of a receptacle without a door relative to one with a door, when an object's place is drawn."""
 _COUNTS = (1, 1, 1, 2, 2, 3)
-"""Numbers of objects of a kind to choose from."""
+"""How many objects of a kind are placed: one of these, drawn at random."""
 
 
 @dataclass
@@ -149,7 +149,7 @@ def kind_of(name: str) -> str:
 
 
 def furnish(plan: FloorPlan, facts: Affordances, rng: Random) -> FurnishedRoom:
-    """Return a floor plan's room with all kinds of objects that it has and can hold."""
+    """Return a floor plan's room, with objects of all its kinds that it can hold."""
     room = FurnishedRoom(plan.name)
     for receptacle, pose in plan.places.items():
         if kind_of(receptacle) in facts.holds:
@@ -165,7 +165,7 @@ def furnish(plan: FloorPlan, facts: Affordances, rng: Random) -> FurnishedRoom:
 def place_objects(
     room: FurnishedRoom, kind: str, count: int, facts: Affordances, rng: Random, without: str = ""
 ) -> None:
-    """Put objects of a kind into receptacles that hold them, except receptacles of the kind ``without``."""
+    """Put objects of a kind into receptacles that can hold them, except receptacles of the kind ``without``."""
     places = [where for where in room.places if holds(where, kind, facts) and kind_of(where) != without]
     weights = [1 if kind_of(where) in facts.openable else _IN_THE_OPEN for where in places]
     for where in rng.choices(places, weights, k=count) if places else []:
@@ -173,7 +173,7 @@ def place_objects(
 
 
 def holds(receptacle: str, kind: str, facts: Affordances) -> bool:
-    """Return whether a receptacle holds objects of a kind."""
+    """Return whether a receptacle can hold objects of a kind."""
     holder = kind_of(receptacle)
     return holder in _LAMP_STANDS if kind == LAMP else kind in facts.holds[holder]
 
@@ -190,9 +190,9 @@ def _location(x: float, y: float, turn: float, tilt: float) -> str:
 _START = "loc|0|0|0|0|start"
 _ABILITIES = {"Heatable": "heatable", "Coolable": "coolable", "Cleanable": "cleanable", "Sliceable": "sliceable"}
 _MANGLED = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"}
-_RULES_NAME = ("Microwave", "Fridge", "SinkBasin")
+_RECEPTACLES_IN_RULES = ("Microwave", "Fridge", "SinkBasin")
 """Kinds of receptacles that alfworld's rules name. They must be declared even if the room has none."""
-_RULES_NAME_OBJECTS = ("Knife", "ButterKnife")
+_OBJECTS_IN_RULES = ("Knife", "ButterKnife")
 
 
 def pddl_name(name: str) -> str:
@@ -203,7 +203,7 @@ def pddl_name(name: str) -> str:
 
 
 def problem_text(name: str, room: FurnishedRoom, facts: Affordances, goal: str) -> str:
-    """Return the problem. ``goal`` is a (:goal ...) section that also closes the definition, as alfworld has it."""
+    """Return the PDDL problem. ``goal`` is a (:goal ...) section that also closes the definition, as in alfworld."""
     return (
         f"(define (problem {name})\n(:domain alfred)\n(:objects\n{_lines(_objects(room, facts))})\n"
         f"(:init\n{_lines(_init(room, facts))})\n{goal.strip()}\n"
@@ -216,14 +216,14 @@ def _lines(texts: Iterable[str]) -> str:
 
 def _object_kinds(room: FurnishedRoom, facts: Affordances) -> list[str]:
     contained = {kind for receptacle in room.places for kind in facts.holds[kind_of(receptacle)]}
-    return sorted(contained | {kind_of(thing) for thing in room.inside} | {LAMP, *_RULES_NAME_OBJECTS})
+    return sorted(contained | {kind_of(thing) for thing in room.inside} | {LAMP, *_OBJECTS_IN_RULES})
 
 
 def _objects(room: FurnishedRoom, facts: Affordances) -> Iterator[str]:
     yield "agent1 - agent"
     for kind in _object_kinds(room, facts):
         yield f"{kind}Type - otype"
-    for kind in sorted({kind_of(receptacle) for receptacle in room.places} | {*_RULES_NAME}):
+    for kind in sorted({kind_of(receptacle) for receptacle in room.places} | {*_RECEPTACLES_IN_RULES}):
         yield f"{kind}Type - rtype"
     for thing in room.inside:
         yield f"{pddl_name(thing)} - object"

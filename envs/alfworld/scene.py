@@ -18,7 +18,7 @@ _NONE: Names = frozenset()
 
 
 class GameState(NamedTuple):
-    """Everything that can change. Entities are their lower-case PDDL ids. It never changes in place."""
+    """Everything that can change in a game, as an immutable value. Entities are named by their lower-case PDDL ids."""
 
     at: str
     """Location of the agent."""
@@ -79,7 +79,7 @@ class GameScene:
 
     @cached_property
     def ways(self) -> tuple[tuple[str, str], ...]:
-        """The commands that lead to receptacles, each with its location."""
+        """The commands for going to each receptacle, with its location."""
         return tuple((f"go to {self.names[receptacle]}", place) for receptacle, place in self.places.items())
 
     def has(self, predicate: str) -> Names:
@@ -88,7 +88,7 @@ class GameScene:
 
 
 def number_names(entities: set[str]) -> dict[str, str]:
-    """Return the game's names: kind and number. The first id in sorted order gets the highest number."""
+    """Return the game's names: kind and number. The first id of a kind in sorted order gets the highest number."""
     kinds = {
         entity: entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "")
         for entity in entities
@@ -173,7 +173,7 @@ _CHANGING: dict[str, Callable[[GameState], Iterable[_Fact]]] = {
     "inreceptacle": lambda state: state.inside,
     "atlocation": lambda state: [("agent1", state.at)],
 }
-"""Predicates that change, rarely true ones first."""
+"""Maps each predicate that changes to the facts that hold; rarely true ones come first."""
 _FIXED_PAIRS: dict[str, Callable[[GameScene], Iterable[_Fact]]] = {
     "receptacleatlocation": lambda scene: scene.places.items(),
     "inreceptacleobject": lambda scene: scene.contained,
@@ -181,7 +181,7 @@ _FIXED_PAIRS: dict[str, Callable[[GameScene], Iterable[_Fact]]] = {
 
 
 class GoalCondition:
-    """A scene's goal. Unary and type conditions restrict the values of a variable; the rest is joined."""
+    """A scene's goal. Unary and type conditions restrict the values of a variable; the others are joined."""
 
     def __init__(self, scene: GameScene) -> None:
         self._domains: dict[str, frozenset[str]] = {}

@@ -23,7 +23,7 @@ REMEDY = (
     f"{DATA_FOLDER}/"
 )
 _UNSUPPORTED = ("movable", "Sliced")
-"""Parts of folder names whose games alfworld itself leaves out."""
+"""Parts of the names of folders whose games alfworld itself leaves out."""
 _TASK = re.compile(rb"Your task is to: ([^\"\\]*)")
 _SOLVABLE = re.compile(rb'"solvable"\s*:\s*true')
 
@@ -45,7 +45,7 @@ def split_folder(split: str) -> Path:
 
 
 def list_games(split: str) -> dict[str, list[str]]:
-    """Return the sorted ids of a split's games by task type. An id is the game's folder below the data, split first."""
+    """Return the sorted ids of a split's games by task type. An id is the folder of the game: SPLIT/TASK/TRIAL."""
     ids: dict[str, list[str]] = {ours: [] for ours in FOLDER_TYPES.values()}
     folder = split_folder(split)
     for task in sorted(os.listdir(folder)):
@@ -111,7 +111,7 @@ def found_splits() -> Iterator[tuple[str, str | None]]:
 DEPS_GAMES = Path(__file__).with_name("deps_games.json")
 """The ten games that stand in for table 5 of the DEPS paper, with the paper's description of each."""
 DEV_SPLIT, DEV_GAMES = "valid_seen", 10
-"""ADaPT's dev set: number of games of each type (here the first by id), from this split."""
+"""ADaPT's dev set: the split of its games, and their number of each type (here the first by id)."""
 
 
 def _deps() -> dict[str, list[str]]:
@@ -131,11 +131,11 @@ def _adapt_dev() -> dict[str, list[str]]:
 
 
 SELECTIONS: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}
-"""Maps a name to a function that lists a selection's ids by task type. Raises MissingRequirement without a game."""
+"""Maps a selection's name to a function that returns its ids by task type, or raises MissingRequirement."""
 
 
 def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
-    """Return the chosen tasks, in turn from each type; unsolvable games are left out, as alfworld does."""
+    """Return the chosen tasks, in turn from each type; unsolvable games are left out, as in alfworld."""
     if selection.ids:
         return [_by_id(task_id, [split for split in splits if split not in SELECTIONS]) for task_id in selection.ids]
     split = chosen_split(selection, splits, "alfworld")

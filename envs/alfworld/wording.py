@@ -39,7 +39,7 @@ class Dialect:
     to: str
     """The word between the object and its new place."""
     arrives_at_location: bool
-    """``go to`` names the location, not the receptacle."""
+    """True if the reply to ``go to`` names the location, not the receptacle."""
     machines: dict[str, frozenset[str]]
     """Maps a treatment (``heat``) to the kinds of receptacles that provide it."""
 
@@ -244,7 +244,7 @@ DOCS = {
     "heat_with": "Heat an object with a receptacle.",
     "cool_with": "Cool an object with a receptacle.",
 }
-"""The paper's docs by action, without the preconditions, which the agent has to learn."""
+"""The paper's docs by action. They leave out the preconditions, which the agent has to learn."""
 
 
 def with_paper_docs(offered: Offered) -> Offered:

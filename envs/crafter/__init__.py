@@ -1,8 +1,8 @@
 """Crafter: survival and a tree of 22 achievements, in words (the environment of the AgentKit paper).
 
 - ``environment``: the class, its options and tasks.
-- ``game``: the genuine game without its pictures, with snapshots. ``rules``: the package's tables.
-- ``view``: the player's view in words. ``actions``: the player's actions, and reasons why one fails.
+- ``game``: the original game, without pictures and with snapshots. ``rules``: the package's tables.
+- ``view``: the player's view in words. ``actions``: the player's actions, and the reasons why they fail.
 """
 
 from planbook.envs.crafter.environment import Crafter, CrafterOptions

@@ -1,4 +1,4 @@
-"""The player's actions, and the reason why one would fail, from the game's tables before the step.
+"""The player's actions, and the reasons why they would fail, found in the game's tables before the step.
 
 Reasons name what is missing but never how much of it: the player has to find that out.
 """
@@ -53,7 +53,7 @@ def refusal(game: "CrafterGame", act: CrafterAction) -> str:
 
 
 def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
-    """Return whether collecting gave nothing. Some materials need luck."""
+    """Return whether the action tried to collect something and got nothing, since some materials need luck."""
     if act.verb != "do" or faced not in rules().collect:
         return False
     counts = game.player.achievements
@@ -61,7 +61,7 @@ def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, befor
 
 
 def outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
-    """Return a sentence about an action's effect, from the game's counts, without a full stop."""
+    """Return what an action did, as a sentence without a full stop; ``before`` has the achievement counts before it."""
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")

@@ -1,4 +1,4 @@
-"""Crafter in words (AgentKit, section 4.1 and appendix D.1), on the genuine package's game."""
+"""Crafter in words (AgentKit, section 4.1 and appendix D.1), played with the original package."""
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -27,20 +27,20 @@ ACHIEVEMENTS = tuple(
     make_stone_sword make_wood_pickaxe make_wood_sword place_furnace place_plant place_stone place_table
     wake_up""".split()
 )
-"""The achievements of the package's rules, for when the package is missing."""
+"""A copy of the achievements in the package's rules, which is needed when the package is missing."""
 TYPES = (SURVIVE, *ACHIEVEMENTS)
 SEEDS = {"open": tuple(range(20)), "achievements": tuple(range(5))}
-"""The seeds of a split unless a selection names others."""
+"""Maps a split to its default seeds."""
 
 
 class CrafterOptions(EnvironmentOptions):
-    """Options of the game, recorded with every figure."""
+    """Options of the game, recorded with every result."""
 
     length: int = Field(default=10_000, ge=1, description="Steps until the game's time is up.")
 
 
 def task_of(kind: str, seed: int) -> Task:
-    """Return the task of a type and a seed; the seed makes the map."""
+    """Return the task of a type and a seed; the seed determines the map."""
     whole = kind == SURVIVE
     goal = (
         f"survive, and unlock as many of the {len(ACHIEVEMENTS)} achievements as you can"
@@ -55,7 +55,7 @@ def _split_of(kind: str) -> str:
     return "open" if kind == SURVIVE else "achievements"
 
 
-ENDED, TIME_IS_UP = " Everything wanted is unlocked.", " The game's time is up."
+ALL_UNLOCKED, TIME_IS_UP = " Everything wanted is unlocked.", " The game's time is up."
 
 
 class Crafter(Environment):
@@ -79,7 +79,7 @@ class Crafter(Environment):
     )
     types = TYPES
     splits = SPLITS
-    parts = {"open": SPLITS}  # types named without a split may be of either
+    parts = {"open": SPLITS}  # types selected without a split may be from either
     seeded = True
     action_limit = 10_000
     all_milestones = ACHIEVEMENTS
@@ -121,7 +121,7 @@ class Crafter(Environment):
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digest of the package: its tables, and its code, which is the game."""
+        """Return one digest of the package's tables and code."""
         return {"crafter's tables and code": folder_digest(rules.PACKAGE.folder(), ("*.py", "*.yaml"))}
 
     def versions(self) -> Mapping[str, str]:
@@ -131,7 +131,7 @@ class Crafter(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Begin a game made from the seed (about a second), and return the first observation."""
+        """Begin the seed's game, which takes about a second, and return the first observation."""
         from planbook.envs.crafter.game import CrafterGame  # takes half a second, since it imports numpy and the game
 
         self.game = CrafterGame(task.seed, self.options.length)
@@ -158,7 +158,7 @@ class Crafter(Environment):
         return {**values, "view": list(map(list, self.player_view.view)), "remaining": list(self.player_view.remaining)}
 
     def verdict(self) -> Verdict:
-        """Return solved if all wanted achievements are unlocked. The score is their share."""
+        """Return whether all wanted achievements are unlocked; the score is the share that is."""
         wanted = self._wanted_achievements()
         unlocked = sum(name in self.game.unlocked for name in wanted)
         return Verdict(unlocked == len(wanted), unlocked / len(wanted))
@@ -176,9 +176,9 @@ class Crafter(Environment):
         return {"reward": self.game.reward, "steps": self.game.steps}
 
     def possible_actions(self) -> list[Action]:
-        """Return the actions that would have their effect now (collecting from grass: with luck)."""
-        acts = [act for act in actions.all_actions() if not actions.refusal(self.game, act)]
-        return [Action(act.verb, (act.thing,) if act.thing else ()) for act in acts]
+        """Return the actions that would take effect now. Collecting from grass also needs luck."""
+        possible = [act for act in actions.all_actions() if not actions.refusal(self.game, act)]
+        return [Action(act.verb, (act.thing,) if act.thing else ()) for act in possible]
 
     def _save(self) -> object:
         return self.game.save(), self.player_view
@@ -244,7 +244,7 @@ class Crafter(Environment):
         changed = view.changes(before, now)
         text = f"{happened}. Step {now.step}{f': {changed}' if changed else ''}."
         solved = self.verdict().solved
-        ending = " You died." * game.dead or ENDED * solved or TIME_IS_UP * game.over
+        ending = " You died." * game.dead or ALL_UNLOCKED * solved or TIME_IS_UP * game.over
         return Observation(
             f"{text}{ending}\n{view.description(now)}",
             accepted=not reason,

@@ -1,8 +1,8 @@
-"""The genuine game without its pictures: the same, step for step, as ``crafter.Env`` with its default options.
+"""The original game without its pictures: the same, step for step, as ``crafter.Env`` with its default options.
 
-Drawing at night takes numbers from the game's random stream, so this game takes them, too. One thing is fixed that
-the game leaves open: when one of a region's creatures vanishes, the game picks it from a set in the order of memory
-addresses, which differ between runs. Here the creatures are in the order of their creation.
+Drawing a picture at night consumes numbers of the game's random stream, so they are consumed here, too. One thing is
+made reproducible: to remove one of a region's creatures, the package picks it from a set in the order of memory
+addresses, which differ between runs. Here, the creatures are in the order of their creation.
 """
 
 import pickle
@@ -19,7 +19,7 @@ VIEW = (9, 9)
 """Columns and rows; two of the nine rows show the inventory."""
 CHUNK = (12, 12)
 PIXELS = 63 * 49
-"""Size of the picture's land part, for which darkness draws noise."""
+"""Number of pixels of the picture that show land, each of which gets random noise in the dark."""
 DARK = 0.5
 
 
@@ -47,7 +47,7 @@ class CrafterGame(Env):  # type: ignore[misc]
 
     @property
     def reward(self) -> float:
-        """The sum of the game's rewards: 1 for a step that unlocks, 0.1 for each point of health."""
+        """The sum of rewards: 1 for each step that unlocks an achievement, and a tenth of each change in health."""
         return float(self.tenths / 10)
 
     @property
@@ -73,12 +73,12 @@ class CrafterGame(Env):  # type: ignore[misc]
         return pickle.dumps((self._world, self._player, self._step, self.tenths, health, self.unlocked))
 
     def load(self, saved: bytes) -> None:
-        """Restore a copy, of this game or of another."""
+        """Restore a copy that ``save`` made of this or another game."""
         self._world, self._player, self._step, self.tenths, self._last_health, self.unlocked = pickle.loads(saved)
         self._unlocked = set(self.unlocked)
 
     def render(self, size: Any = None) -> None:
-        """Draw the random numbers that the picture would take."""
+        """Draw nothing, but consume the random numbers that drawing would."""
         if self._world.daylight < DARK:
             self._world.random.random_sample(PIXELS)
 
@@ -92,7 +92,7 @@ class CrafterGame(Env):  # type: ignore[misc]
 
 @lru_cache(maxsize=16)
 def _start_of_game(seed: int) -> bytes:
-    """Return the start of the game of a seed. It is cached, since generating a map takes about a second."""
+    """Return a saved game at its start. It is cached, since generating a map takes about a second."""
     game = CrafterGame.__new__(CrafterGame)
     game._seed, game._episode = seed, 0
     game._world = World(AREA, constants.materials, CHUNK)

@@ -1,4 +1,4 @@
-"""The rules of the genuine ``crafter`` package, read without importing it (which takes half a second)."""
+"""The rules of the original ``crafter`` package, read without importing it (which takes half a second)."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -86,7 +86,7 @@ def find_sightings(rows: Rows, kinds: Collection[str]) -> Iterator[Sighting]:
 
 
 def further(rows: Rows, direction: str) -> Counter[str]:
-    """Return the number of each kind in the part of the window in a direction."""
+    """Return how often each kind occurs in the part of the window that lies in a direction."""
     parts = {"north": rows[:SOUTH], "south": rows[SOUTH + 1 :]}
     columns = slice(EAST) if direction == "west" else slice(EAST + 1, WIDE)
     return Counter(chain.from_iterable(parts.get(direction) or [row[columns] for row in rows]))
@@ -164,7 +164,7 @@ def changes(before: PlayerView, now: PlayerView) -> str:
 
 
 def _nearest(rows: Rows) -> Sequence[str]:
-    """Return one line for each kind with its closest things, without open ground."""
+    """Return one line for each kind of thing in view, with the closest ones; open ground is left out."""
     places_by_kind: dict[str, list[str]] = {}
     for sighting in find_sightings(rows, _kinds(rows)):
         if len(places := places_by_kind.setdefault(sighting.kind, [])) < SHOWN:

@@ -2,7 +2,7 @@
 
 - ``environment``: the class, its options and actions. ``tasks``: the paper's groups, and parallel goals.
 - ``game_data``: sources, tools, biomes and recipes. ``terrain``: the map of a seed, sight and ways.
-- ``actions``: what a goal takes. ``player``: the state, and the effects of a goal.
+- ``actions``: the effects of a goal, or why it cannot be reached. ``player``: the player's state.
 - ``planning``: goals for a selector, and preconditions. ``recording`` makes the goals that horizons are learned from.
 """
 

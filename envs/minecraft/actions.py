@@ -13,7 +13,7 @@ from planbook.envs.minecraft.terrain import Terrain, trip
 from planbook.envs.types import Action
 
 CRAFTING = {None: 10, game_data.TABLE: 30}
-"""Ticks for any number of repetitions of a recipe, in the hand or at a table."""
+"""Ticks for any number of repetitions of a recipe, by hand or at a table."""
 SMELTING = 200
 """Ticks for one item in the furnace."""
 WEARING = 10
@@ -63,7 +63,7 @@ def _make(
     short = [f"{n} {name} (you hold {player.held(name)})" for name, n in needs.items() if player.held(name) < n]
     if short:
         raise GoalRefused(f"not enough material: to {verb} {count} {item} takes {' and '.join(short)}")
-    _station(recipe, player, _held_tool(player, tool))
+    _check_station(recipe, player, _held_tool(player, tool))
     gains = {item: recipe.makes * recipe.times(count)}
     ticks = SMELTING * recipe.times(count) if verb == "smelt" else CRAFTING[recipe.station]
     skill = f"{verb} at {recipe.station}" if recipe.station else verb
@@ -133,7 +133,7 @@ def find_source(verb: str, item: str) -> Source:
 
 
 def _other_way(item: str) -> str:
-    """Return how an item is obtained, for a goal that tries another way."""
+    """Return the end of a refusal, which tells how the item is obtained instead; empty if there is no way."""
     if source := game_data.source_of(item):
         return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
     ways = dict.fromkeys(_PAST[recipe.verb] for recipe in game_data.RECIPES.get(item, ()))
@@ -144,7 +144,7 @@ _PAST = {"craft": "crafted", "smelt": "smelted"}
 
 
 def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
-    """Return the recipe that the plan means: the one with exactly these materials. Raises GoalRefused."""
+    """Return the recipe that the plan means: the one with exactly these kinds of materials. Raises GoalRefused."""
     recipes = [recipe for recipe in game_data.RECIPES.get(item, ()) if recipe.verb == verb]
     if not recipes:
         raise GoalRefused(f"{item} cannot be {_PAST[verb]}{_other_way(item)}")
@@ -199,7 +199,7 @@ def check_tool(source: Source, tool: str, item: str) -> None:
     raise GoalRefused(f"no tool: to mine {item} takes {needed}, and the plan uses none")
 
 
-def _station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None:
+def _check_station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None:
     if not lacks_station(recipe, stated):
         return
     holding = "" if recipe.station and player.held(recipe.station) else f", and you hold no {recipe.station}"
@@ -210,7 +210,7 @@ def _station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None:
 
 
 def lacks_station(recipe: Recipe, stated: str) -> bool:
-    """Return whether a recipe needs a station, and the plan names another tool or none."""
+    """Return whether a recipe needs a station that the plan does not name as its tool."""
     return recipe.station is not None and stated != recipe.station
 
 

@@ -20,7 +20,7 @@ from planbook.envs.types import Action, EnvironmentOptions, Observation, Selecti
 
 
 class MinecraftOptions(EnvironmentOptions):
-    """Options of Minecraft, recorded with every figure."""
+    """Options of Minecraft, recorded with every result."""
 
     ticks: int | None = Field(
         default=None,
@@ -133,7 +133,7 @@ class Minecraft(Environment):
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return only the place, since inventory and position change. ``state`` has them."""
+        """Return only what never changes; ``state`` has the rest."""
         return f"You are in Minecraft, with an {GIVEN_TOOL} in hand."
 
     def state(self) -> str:
@@ -220,7 +220,7 @@ class Minecraft(Environment):
         return min(effects.ticks, time_limit(effects)) if self.options.time_limits else effects.ticks
 
     def _outcome(self, effects: GoalEffects) -> tuple[int, str]:
-        """Return the ticks that a goal takes now, and the reason why it fails, if it does."""
+        """Return the ticks that a goal takes now, and the reason why it fails; empty if it does not."""
         limit = time_limit(effects)
         if self.options.time_limits and effects.ticks > limit:
             return limit, f"to {effects.text} takes longer than the {limit} ticks that such a goal may take"
@@ -240,11 +240,11 @@ class Minecraft(Environment):
     # Judging.
 
     def verdict(self) -> Verdict:
-        """Return solved if every wanted item is held (equipment: worn). The score is the share of milestones."""
+        """Return whether every wanted item is held (and equipment worn). The score is the share of milestones."""
         if not self.task:
             return Verdict(False, 0.0)
-        solved, ahead = self._is_solved(), self.milestones_of(self.task)
-        return Verdict(solved, 1.0 if solved else len(self.milestones()) / (len(ahead) or 1))
+        solved, expected = self._is_solved(), self.milestones_of(self.task)
+        return Verdict(solved, 1.0 if solved else len(self.milestones()) / (len(expected) or 1))
 
     def _is_solved(self) -> bool:
         return all(self._has(item, count) for item, count in self._wanted.items())

@@ -19,7 +19,7 @@ PICKAXES: Mapping[str, int] = {
     "iron_pickaxe": 3,
     "diamond_pickaxe": 4,
 }
-"""Each pickaxe and its tier."""
+"""Maps a pickaxe to its tier."""
 DIGGING: Mapping[str, int] = {
     "wooden_pickaxe": 23,
     "golden_pickaxe": 5,
@@ -27,20 +27,20 @@ DIGGING: Mapping[str, int] = {
     "iron_pickaxe": 8,
     "diamond_pickaxe": 6,
 }
-"""Ticks for a block of stone, by pickaxe."""
+"""Maps a pickaxe to the ticks that it takes for a block of stone."""
 
 
 class Source(NamedTuple):
     """A kind of thing that gives items when it is mined or killed."""
 
     name: str
-    """Name of the thing in sight."""
+    """Name of the thing as the agent sees it, such as oak_tree."""
     verb: str
     goal_name: str
-    """Name of exactly this source in goals, such as oak_log."""
+    """Name in goals that means this source and no other, such as oak_log."""
     gives: Mapping[str, int]
     work: int
-    """Ticks for one; for sources that need a pickaxe, in blocks of stone."""
+    """Ticks to get one. For sources that need a pickaxe, the number of blocks of stone that take as long."""
     tool: str = ""
     tier: int = 0
     depth: tuple[int, int] = (0, 0)
@@ -53,7 +53,7 @@ class Source(NamedTuple):
 
     @property
     def usual_depth(self) -> float:
-        """Usual depth to dig to."""
+        """The middle of the range of depths."""
         return sum(self.depth) / 2
 
 
@@ -79,7 +79,7 @@ def _ore(
 STONE = Source("stone", "mine", "cobblestone", {"cobblestone": 1}, 1, "pickaxe", 1)
 DIRT = _plain("dirt", 10)
 EVERYWHERE = (STONE.name, DIRT.name)
-"""Sources below the agent's feet everywhere."""
+"""Sources that are below the agent's feet, wherever it is."""
 TREES = tuple(f"{wood}_tree" for wood in "oak birch acacia spruce jungle dark_oak".split())
 _ALL = (
     *(_tree(tree.removesuffix("_tree")) for tree in TREES),
@@ -113,17 +113,17 @@ _SOURCE_OF = {item: source for source in reversed(_ALL) for item in (*source.giv
 
 @cache
 def source_of(item: str) -> Source | None:
-    """Return the source that a goal means by an item: a plain log is an oak's."""
+    """Return the source that a goal means by an item (a plain log is an oak's), or None."""
     return _SOURCE_OF.get(item)
 
 
 def sources_giving(item: str) -> list[Source]:
-    """Return every source of an item: each kind of tree for a log."""
+    """Return every source of an item: for a log, every kind of tree."""
     return [source for source in _ALL if item in source.gives]
 
 
 class Biome(NamedTuple):
-    """A biome: its frequency, the depth of its soil, and the number of sites of each source in a region of it."""
+    """A biome: its relative frequency, the depth of its soil, and the number of sites of each source in one region."""
 
     weight: int
     soil: int
@@ -162,11 +162,11 @@ class Recipe(NamedTuple):
     station: str | None
 
     def times(self, wanted: int) -> int:
-        """Return the number of repetitions for that many pieces."""
+        """Return how often the recipe must be repeated to make at least that many pieces."""
         return -(-wanted // self.makes)
 
     def needs(self, wanted: int) -> dict[str, int]:
-        """Return the materials for that many pieces."""
+        """Return the materials for as many repetitions as ``times`` returns."""
         return {item: count * self.times(wanted) for item, count in self.ingredients.items()}
 
 
@@ -196,7 +196,7 @@ def wearable(item: str) -> bool:
 
 @cache
 def best_recipe(item: str) -> Recipe | None:
-    """Return the recipe that a player would use: the first obtainable one with the fewest steps."""
+    """Return the recipe that a player would use: the first obtainable one with the fewest steps, or None."""
     ranked = [
         (len(steps), recipe) for recipe in RECIPES.get(item, ()) if (steps := _steps(recipe, (item,))) is not None
     ]
@@ -204,7 +204,7 @@ def best_recipe(item: str) -> Recipe | None:
 
 
 def _steps(recipe: Recipe, before: tuple[str, ...]) -> list[str] | None:
-    """Return the items needed for a recipe's ingredients, or None if one cannot be obtained."""
+    """Return the items to obtain for a recipe's ingredients, or None if one cannot be obtained."""
     steps: list[str] = []
     for item in recipe.ingredients:
         if source_of(item) is not None:

@@ -58,9 +58,9 @@ class MinecraftGoals(Goals):
     environment: "Minecraft"
 
     def refusal(self, goal: Action) -> str:
-        """Return the reason that the action would give; empty if it would be tried.
+        """Return the reason why the goal would be refused; empty if it would be tried.
 
-        A thing that the map does not have is not a reason, since no agent knows that in advance.
+        That the map does not have a thing is no reason, since no agent knows that in advance.
         """
         try:
             actions.effects_of(self.environment.terrain, self.environment.player, goal)
@@ -87,7 +87,7 @@ class MinecraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal, other sources of the item, and recipes from gathered items (wool from string)."""
+        """Return the goal, then other sources of the item, then recipes from gathered items (wool from string)."""
         if goal.name not in GATHERING:
             return (goal,)
         try:
@@ -147,7 +147,7 @@ class MinecraftGoals(Goals):
     def horizon(self, goal: Action) -> float:
         """Return the ticks that the goal takes from here, without bad luck and if time allows.
 
-        Infinite if the map does not have enough of it.
+        Infinite if the map does not have enough of it; 0 if the goal would be refused.
         """
         try:
             effects = actions.effects_of(self.environment.terrain, self.environment.player, goal)
@@ -158,7 +158,7 @@ class MinecraftGoals(Goals):
         return float(self.environment.ticks_for(effects))
 
     def recorded(self) -> Path | None:
-        """Return the table of goals reached on separate maps, in random order."""
+        """Return the table of goals that were reached on other maps, in random order."""
         return RECORDED
 
 
@@ -186,7 +186,7 @@ def _object_of(goal: Action) -> tuple[str, int]:
 
 
 def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, float, float]:
-    """Return the distance of the source as a word, the time since it was last seen, and its distance then."""
+    """Return the source's distance as a word, the ticks since it was last seen, and the distance to that place."""
     if source is None:
         return "none", NEVER, NEVER
     player, sight = environment.player, environment.player.sight(environment.terrain)

@@ -1,6 +1,7 @@
 """The player: inventory, place and memory, the effects of a goal, and the chance to reach it (DEPS, table 18).
 
-The paper measured a learned controller on some skills. Other skills have the figures of the most similar one.
+The paper measured how often a learned controller succeeds at some skills. Other skills get the chance of the most
+similar one.
 """
 
 import random
@@ -37,7 +38,7 @@ class MinecraftPlayer:
     gone: dict[int, int] = field(default_factory=dict)
     """Amount taken from each site, by number."""
     memory: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    """By source: the time and position of the last sighting at the end of a successful goal."""
+    """By source: the tick and the position of the last sighting, at the start or at the end of a wait or trip."""
     first: dict[str, float] = field(default_factory=dict)
     """Tick at which each item was first held."""
     tries: int = 0
@@ -102,13 +103,13 @@ CHANCES = {
 }
 THREE_IRON_ORES = 0.16
 OTHER_TREES, OTHER_ANIMALS, OTHER_ORES, OTHER_BLOCKS = 0.29, 0.50, 0.40, 0.54
-"""The chances of birch, llama, iron ore and dirt."""
+"""The chances of birch, llama, iron ore and dirt in table 18."""
 SHORT, ORE, LONG = 600, 3000, 12000
-"""Ticks that a goal may take: most goals, ores, and diamonds."""
+"""Time limits in ticks: of most goals, of ores, and of diamonds."""
 
 
 def chance(effects: GoalEffects) -> float:
-    """Return the probability that the goal is reached within its time."""
+    """Return the probability that the goal is reached within its time limit."""
     if effects.skill == "iron_ore" and sum(effects.gains.values()) >= 3:
         return THREE_IRON_ORES
     return CHANCES.get(effects.skill, _default_chance(effects.skill))
@@ -134,7 +135,7 @@ def time_limit(effects: GoalEffects) -> int:
 
 
 def succeeds(effects: GoalEffects, task_id: str, tries: int) -> bool:
-    """Return whether the goal is reached this time. It is drawn for each try, the same in every replay."""
+    """Return whether the goal is reached this time: drawn for each try, with the same result in every replay."""
     return random.Random(f"luck/{task_id}/{tries}").random() < chance(effects)
 
 

@@ -1,7 +1,7 @@
 """Record goals from which horizons are learned, on maps that no test uses.
 
-Nothing is calculated: each row holds the features before a goal, and the ticks until it was reached. Order and routes
-are random. ``python -m planbook.envs.minecraft.recording`` writes the table that ships.
+Each row holds what was observed: the features before a goal, and the ticks until it was reached. Order and routes are
+random. ``python -m planbook.envs.minecraft.recording`` writes the table that ships.
 """
 
 import csv
@@ -18,13 +18,13 @@ from planbook.envs.optional import Features
 from planbook.envs.types import Action, Task
 
 SEEDS = range(100_000, 100_150)
-"""Seeds of maps on which no figure is measured."""
+"""Seeds of maps on which nothing is measured."""
 TICKS = 20_000
 """Ticks of an episode: enough that no distant goal is missing from the table."""
 FREE_GOALS, MAX_EACH, MAKING = 12, 4, 0.5
 """Free play: goals per episode, maximum count of a goal, and probability of making an item if possible."""
 FREE = "diamond"
-"""The task of free play, which it hardly ever reaches."""
+"""The task in free play, which is hardly ever solved."""
 HEADER = (
     f"# Goals reached in Minecraft in text ({VERSION}), seeds {SEEDS.start} to {SEEDS.stop - 1}: what was seen before, "
     "and the ticks until each was reached.\n# Made by: python -m planbook.envs.minecraft.recording\n"
@@ -33,7 +33,7 @@ Row = tuple[Features, int]
 
 
 def recorded() -> str:
-    """Return the table that ships."""
+    """Return the table that ships, as CSV."""
     rows = [row for seed in SEEDS for row in _rows_of_seed(seed)]
     file = io.StringIO(HEADER)
     file.seek(0, io.SEEK_END)
@@ -51,7 +51,7 @@ def _rows_of_seed(seed: int) -> Iterator[Row]:
 
 
 def _parallel(task: Task, dice: random.Random) -> Iterator[Row]:
-    """Yield the goals of a task in random order, each by a random route."""
+    """Yield the rows of a task's goals, tried in random order, each by a random route."""
     environment = _start(task)
     goals = tasks.parallel_goals(task)
     for goal in dice.sample(goals, len(goals)):

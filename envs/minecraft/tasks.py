@@ -76,7 +76,7 @@ PARALLEL: Mapping[str, int] = {"parallel_2": 2, "parallel_3": 3, "parallel_4": 4
 PARALLEL_TICKS = 3000
 """Ticks of a parallel task, enough for any order. The option ``ticks`` shortens episodes, as in figure 4."""
 PARALLEL_START: Mapping[str, int] = {"stone_pickaxe": 1}
-"""The inventory at the start of parallel tasks, so that every goal can be reached first."""
+"""The inventory at the start of parallel tasks, so that any of the goals can be reached first."""
 CANDIDATES: Mapping[str, tuple[str, int]] = {
     "log": ("mine", 4),
     "sand": ("mine", 3),
@@ -149,7 +149,7 @@ def single_task(item: str, seed: int) -> Task:
 
 
 def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
-    """Return a task of several goals on the map of a seed, drawn by the seed."""
+    """Return a task of several goals. The seed determines the goals and the map."""
     dice = random.Random(f"{kind}/{seed}")
     drawn = dice.sample(list(CANDIDATES), PARALLEL[kind])
     goals: list[JsonValue] = [{item: dice.randint(1, CANDIDATES[item][1])} for item in drawn]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from planbook.envs.minecraft.game_data import ANIMALS, BIOMES, EVERYWHERE, SOURCES, STONE, Source
 
 HALF = 180
-"""The map reaches this far from the spawn in each direction."""
+"""The map reaches this many blocks from the spawn in each direction."""
 REGIONS = 10
 FOREVER = 10**9
 ORES: Mapping[str, int] = {
@@ -35,13 +35,13 @@ CERTAIN: Mapping[str, int] = {
     "reeds": 6,
     "pumpkin": 4,
 }
-"""Sources with a permanent site of this size near the spawn, so that no task depends on luck alone."""
+"""Maps a source to the size of its permanent site near the spawn, so that no task depends on luck alone."""
 MEADOWS, REACH, SPREAD = 3, (90, 140), 8
-"""Certain sources: number of places, their distance from the spawn, and the spread around each place."""
+"""For sites of CERTAIN: number of places, their distance from the spawn, and the spread around each, in blocks."""
 NEARBY, CLOSE, SOON = 0.6, (5, 20), (200, 600)
-"""Probability that certain sources are also close to the spawn, their distance, and when such herds are gone."""
+"""Probability that a source of CERTAIN is also close to the spawn, its distance, and when a herd there is gone."""
 LATER = (300, 3000)
-"""When the other herds are gone."""
+"""The tick when other herds are gone, from and to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Location:
 
 WANDERING = 3000
 PACE = 0.025
-"""Maximum speed of a herd per tick, in each direction."""
+"""Maximum speed of a herd along each axis, in blocks per tick."""
 
 
 Regions = tuple[tuple[float, float, str], ...]
@@ -166,7 +166,7 @@ def _drift(dice: random.Random) -> tuple[float, float]:
 
 
 def _random_position(dice: random.Random, least: float, most: float) -> tuple[float, float]:
-    """Return a position at that distance from the spawn, in any direction."""
+    """Return a position ``least`` to ``most`` blocks from the spawn, in any direction."""
     x, y = dice.uniform(-1, 1), dice.uniform(-1, 1)
     stretch = dice.uniform(least, most) / max(sqrt(x * x + y * y), 0.01)
     return x * stretch, y * stretch
@@ -193,7 +193,7 @@ class Spot(NamedTuple):
 
 @dataclass
 class Trip:
-    """The end of a trip to gather a source. ``taken`` maps site numbers to amounts."""
+    """The end of a trip to gather from a source. ``taken`` maps site numbers to amounts."""
 
     spot: Spot
     taken: dict[int, int] = field(default_factory=dict)
@@ -202,7 +202,7 @@ class Trip:
 def trip(terrain: Terrain, start: Spot, gone: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
     """Return a trip that gathers these units, quickest site first; None if the map does not have enough.
 
-    ``gone`` is the amount taken from each site before, ``dig`` the ticks for a block of stone.
+    ``gone`` is the amount taken from each site before, ``dig`` the ticks for a block of stone (0 without a pickaxe).
     """
     work = source.work * dig if source.tool == "pickaxe" else source.work
     result = Trip(start)
@@ -226,7 +226,7 @@ NOWHERE = -1
 def _nearest(
     terrain: Terrain, so_far: Trip, gone: Mapping[int, int], source: Source, dig: int
 ) -> tuple[Spot, int, int] | None:
-    """Return the end of the quickest way to a site that is not exhausted, the site's number, and its amount left."""
+    """Return the end of the quickest way to a site that is not exhausted, the site's number, and the amount left."""
     if source.name in EVERYWHERE:
         return _to_layer(terrain, so_far.spot, source), NOWHERE, FOREVER
     best: tuple[Spot, int, int] | None = None
@@ -247,7 +247,7 @@ def _earliest_arrival(spot: Spot, site: Location) -> float:
 
 
 def _to_layer(terrain: Terrain, spot: Spot, source: Source) -> Spot:
-    """Return the end of the way down to the stone, or up to the surface for soil."""
+    """Return the end of the way: down to the stone or, for dirt, up to the surface."""
     if source is STONE:
         depth = max(spot.depth, terrain.soil(spot.x, spot.y))
         return spot._replace(depth=depth, tick=spot.tick + (depth - spot.depth) * SOIL)
@@ -282,7 +282,7 @@ def _over(spot: Spot, site: Location, dig: int) -> Spot:
 WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
 """Words for distances, each with its maximum in blocks."""
 Sight = dict[str, tuple[float, float, float]]
-"""By source: distance of the nearest, and its position."""
+"""Maps a source to the distance and the position of its nearest site."""
 
 
 def seen_words(sight: Sight) -> dict[str, str]:

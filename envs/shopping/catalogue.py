@@ -1,7 +1,7 @@
 """Products and wishes, and our catalogue: 1,200 products and 546 wishes, made from ``kinds.json`` and seeds.
 
 Each kind of product has ten families of three similar products: the second has another attribute in place of one, the
-third costs more and lacks some of the options.
+third costs more and lacks one value of each option.
 """
 
 import json
@@ -18,7 +18,7 @@ class Product:
     """One product. Prices are in dollars; texts are unchanged from their source.
 
     ``options`` maps the name of an option to its values, and each value to its extra on ``price``. ``category`` is the
-    shop's (``beauty``), ``query`` the words that find products of the kind, ``path`` their position in the shop
+    department (``beauty``), ``query`` the words that find products of the kind, ``path`` their position in the shop
     (``Beauty & Personal Care › Skin Care › Body Lotion``). ``shown`` is the price range on the page if it does not
     follow from the options.
     """
@@ -132,7 +132,7 @@ def own_shop() -> Shop:
 
 
 def upper_price(price: float, dice: random.Random) -> float | None:
-    """Return an upper price like WebShop's: the greater of two of the next four tens; None if too few are left."""
+    """Return an upper price like WebShop's: the greater of two drawn from the next four tens, or None."""
     above = [ten for ten in TENS if ten > price][:4]
     return max(dice.sample(above, 2)) if len(above) >= 2 else None
 

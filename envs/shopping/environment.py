@@ -21,7 +21,7 @@ from planbook.envs.types import Action, EnvironmentOptions, Observation, Selecti
 
 
 class ShoppingOptions(EnvironmentOptions):
-    """Options of the shop, recorded with every figure."""
+    """Options of the shop, recorded with every result."""
 
     results_per_page: Literal[3, 10] = Field(default=10, description="Number of products on a page of results.")
     items: str = Field(default="", description="A file of products in WebShop's format, instead of our own catalogue.")
@@ -36,7 +36,7 @@ class ShoppingOptions(EnvironmentOptions):
 
 
 SPLITS = {"test": (0, 100), "dev": (500, 540), "full": (0, 500), "example": (540, 546)}
-"""The range of wishes of each split; "full" are WebShop's 500, of which ADaPT and AgentKit used the first 100."""
+"""The range of wishes of each split; "full" is WebShop's 500, of which ADaPT and AgentKit used the first 100."""
 TYPES = ("beauty", "garden", "grocery", "electronics", "fashion")
 
 
@@ -171,7 +171,7 @@ agent.click("Buy Now")
         return observation.text.partition("\n")[0]
 
     def verdict(self) -> Verdict:
-        """Return solved for a purchase with the full reward; the score is the reward."""
+        """Return whether the purchase has the full reward; the score is the reward."""
         score = self._reward()
         return Verdict(score == 1.0, score)
 

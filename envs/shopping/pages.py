@@ -15,12 +15,12 @@ SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "r
 """Maps a button of an item's page to the page behind it."""
 NEXT, PREV, BACK, BUY = "Next >", "< Prev", "Back to Search", "Buy Now"
 _BUTTONS = frozenset(button.lower() for button in (PREV, BACK, BUY, *SUB_PAGES))
-"""Labels of the buttons of an item's page, except for its options."""
+"""Labels of the buttons of an item's page, except for its options, in lower case."""
 
 
 @dataclass(frozen=True)
 class ShopState:
-    """The customer's position in the shop, the whole state of an episode. ``number`` is that of the page of results."""
+    """The customer's position in the shop, the whole state of an episode. ``number`` counts pages of results from 1."""
 
     page: str = SEARCH
     keywords: str = ""
@@ -68,7 +68,7 @@ class ShopPages:
         return {name: [value for value in values if value.lower() not in _BUTTONS] for name, values in shown.items()}
 
     def text(self, place: ShopState) -> str:
-        """Return the page."""
+        """Return the page as text."""
         if place.page == SEARCH:
             return "The search page. There is a search box here, and nothing to click."
         if place.page == RESULTS:

@@ -3,8 +3,8 @@
 ``items`` is a list of products (``items_shuffle.json``), ``attributes`` a table of their attributes by product id
 (``items_ins_v2.json``), ``goals`` a table of people's wishes by product id (``items_human_ins.json``). Without goals,
 wishes are made like WebShop's synthetic ones: the instruction of the attributes' file, with every combination of
-options. The price of a product with a price range is drawn from it, as in WebShop; here the product's id is the seed,
-so that every run has the same prices.
+options. The price of a product with a price range is drawn from the range, as in WebShop; here the product's id is the
+seed, so that every run has the same prices.
 """
 
 import itertools
@@ -19,8 +19,8 @@ from typing import Any
 from planbook.envs.errors import BadSelection
 from planbook.envs.shopping.catalogue import SHUFFLE_SEED, Product, Shop, Wish, price_clause, upper_price
 
-USUAL_PRICE = 100.0
-"""Price of a product without one."""
+DEFAULT_PRICE = 100.0
+"""Price of a product whose entry has none, in dollars."""
 MAX_ID_LENGTH = 10
 _AMOUNT = re.compile(r"\$\s*([\d,]+(?:\.\d+)?)")
 Entry = Mapping[str, Any]
@@ -86,7 +86,7 @@ def _product(id: str, entry: Entry, attributes: Entry) -> Product:
 def _prices(entry: object) -> tuple[float, float]:
     amounts = entry if isinstance(entry, list) else _AMOUNT.findall(str(entry or ""))
     prices = sorted(float(str(amount).replace(",", "")) for amount in amounts[:2])
-    return (prices[0], prices[-1]) if prices else (USUAL_PRICE, USUAL_PRICE)
+    return (prices[0], prices[-1]) if prices else (DEFAULT_PRICE, DEFAULT_PRICE)
 
 
 def _options(entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:

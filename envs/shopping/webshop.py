@@ -22,11 +22,11 @@ MAX_RESULTS = 50
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 _STOP = frozenset("a an and are as at be but by for if in into is it no not of on or such that the their then".split())
 _DIGITS = 6
-"""Number of digits to which scores are compared; ties are decided by the order of the products."""
+"""Number of decimal digits to which scores are compared; ties are decided by the order of the products."""
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text for the comparison, without stop words and a plural's s."""
+    """Return the words of a text for the search, without stop words and a plural's s."""
     every = (word for word in _WORD.findall(text.lower()) if word not in _STOP)
     return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in every]
 
@@ -62,7 +62,7 @@ COLORS = tuple(
     "rust sand sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise "
     "violet walnut wheat white wine yellow".split()
 )
-"""An option's value that contains some of these counts as the first of them."""
+"""An option's value that contains some of these counts as the first of them in this list."""
 NOT_NOUNS = frozenset(
     "a about above after all also an and any anti are as at be best better big both by can classic compatible cordless "
     "custom cute deep double dual durable each easy eco elegant extra fast fine for free fresh friendly from full good "

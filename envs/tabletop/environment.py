@@ -1,4 +1,4 @@
-"""The tabletop of DEPS (appendix A.2) in text: one action, moves that follow the rules of the table."""
+"""The tabletop of DEPS (appendix A.2) in text. Its one action is a move, which must follow the rules of the table."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -14,8 +14,8 @@ from planbook.envs.tabletop.scenes import GOALS, SCENES, TableScene, done_share,
 from planbook.envs.tabletop.table import CONTAINERS, JOINED, SIZES, Supports, Table
 from planbook.envs.types import Observation, Selection, Task, Verdict
 
-RUNS = range(5)
-"""The default seeds; the paper plays each task five times."""
+DEFAULT_SEEDS = range(5)
+"""The paper plays each task five times."""
 DEV_SEEDS = 10_000
 """Offset of the seeds of the split ``dev``, so that no task is in both splits."""
 
@@ -49,12 +49,12 @@ class Tabletop(Environment):
         """Return one task for each chosen type and seed; ``dev`` offsets its seeds by DEV_SEEDS."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
-        first = DEV_SEEDS if chosen_split(selection, cls.splits, cls.name) == "dev" else 0
-        seeds = selection.seeds or RUNS
-        if not first and max(seeds) >= DEV_SEEDS:
+        offset = DEV_SEEDS if chosen_split(selection, cls.splits, cls.name) == "dev" else 0
+        seeds = selection.seeds or DEFAULT_SEEDS
+        if not offset and max(seeds) >= DEV_SEEDS:
             raise BadSelection(f"tabletop: the split test has the seeds 0 to {DEV_SEEDS - 1}, not {max(seeds)}")
         types = chosen_types(selection, cls.types, cls.name)
-        return list(in_turn(([cls._task(kind, first + seed) for seed in seeds] for kind in types), selection.limit))
+        return list(in_turn(([cls._task(kind, offset + seed) for seed in seeds] for kind in types), selection.limit))
 
     @classmethod
     def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
@@ -68,7 +68,7 @@ class Tabletop(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the rules of the table, for the scene of the task."""
+        """Return the rules of the table for the task's scene."""
         return preconditions(make_scene(task.type, task.seed))
 
     def begin(self, task: Task) -> Observation:
@@ -78,14 +78,14 @@ class Tabletop(Environment):
         return Observation(f"{self.scene()} {self.state()}\nYour task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return the places, which never change."""
+        """Return a sentence with the places, which never change."""
         fixed = [thing.label for thing in self.table.things.values() if thing.name not in self.table.on]
         places = ", ".join(label for label in fixed if not label.startswith("spot_"))
         return f"You see a table with spot_1 to spot_12, and {places}."
 
     @property
     def goals(self) -> TabletopGoals:
-        """The moves, for selectors."""
+        """The moves as goals, for selectors."""
         return TabletopGoals(self)
 
     @action("agent.pick_place('red_block', 'red_bowl') -> 'You put red_block in red_bowl.'")
@@ -147,7 +147,7 @@ class Tabletop(Environment):
         return f"On the table: {'; '.join(lying)}."
 
     def verdict(self) -> Verdict:
-        """Return solved if every placement is done."""
+        """Return whether every placement is done; the score is the share that is."""
         share = done_share(self._scene, self.table) if self.task else 0.0
         return Verdict(share == 1.0, share)
 

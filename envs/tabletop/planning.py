@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 KNOWN = 2_000
-"""Maximum number of moves that a line may be matched to."""
+"""Maximum number of moves that a line of a plan may be matched to."""
 
 
 class TabletopGoals(Goals):
-    """The goals of the table. Each is one move. Of two that need the same place, only one can be reached."""
+    """The goals on the table; each is one move. If two need the same place, only one of them can be reached."""
 
     environment: "Tabletop"
 
@@ -28,15 +28,15 @@ class TabletopGoals(Goals):
         return self.environment.table
 
     def refusal(self, goal: Action) -> str:
-        """Return the reason why the move would be refused now. Nothing is moved."""
+        """Return the reason why the move would be refused now, without making it; empty if it would not."""
         return self._table.refusal(*goal.args)
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the arm can make the move, which the agent can see."""
+        """Return whether the move can be made now; the agent sees all that this depends on."""
         return not self.refusal(goal)
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the moved thing and the place that it occupies, unless that is a box, which takes several."""
+        """Return the moved thing and its target, each once. A box is left out, since it takes several things."""
         moved, supports = str(goal.args[0]), self._supports(goal)
         places = [] if not supports or self._kind(supports[0]) == "box" else [JOINED.join(supports)]
         return dict.fromkeys((moved, *places), 1)
@@ -50,9 +50,9 @@ class TabletopGoals(Goals):
         return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
 
     def known(self) -> Sequence[Action]:
-        """Return the moves of each thing to every place for its kind, also across two blocks if there are bases.
+        """Return up to KNOWN moves: each thing to whatever takes its kind.
 
-        At most KNOWN of them.
+        If there are bases, also each block across any two others.
         """
         return list(islice(self._moves(), KNOWN))
 
@@ -68,7 +68,7 @@ class TabletopGoals(Goals):
                     yield Action("pick_place", (moved, JOINED.join(pair)))
 
     def features(self, goal: Action) -> Features:
-        """Return the kinds of the moved thing and its target, the target's level, and the things in the way."""
+        """Return the kinds of the thing and its target, the target's level, and how many things are in the way."""
         supports = self._supports(goal)
         levels = [self._table.position(name)[2] for name in supports]
         return {
@@ -92,7 +92,7 @@ class TabletopGoals(Goals):
         return tuple(name for name in names if name in self._table.things)
 
     def _in_the_way(self, goal: Action) -> int:
-        """Return the number of things on the moved thing, and on a target that holds only one."""
+        """Return how many things lie on the moved thing, and on its target unless that is a box or two blocks."""
         supports = self._supports(goal)
         single = supports if len(supports) == 1 and self._kind(supports[0]) != "box" else ()
         moved = goal.args[0]
@@ -106,7 +106,7 @@ class TabletopGoals(Goals):
 
 
 LYING = Fact("what lies where")
-"""The fact whose value is the pairs of a thing and its supports, as in ``Table.on``."""
+"""The fact about all things at once; its value is the items of ``Table.on``."""
 
 
 def preconditions(scene: TableScene) -> Preconditions:

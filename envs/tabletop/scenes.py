@@ -13,19 +13,19 @@ BOX = "brown_box"
 
 @dataclass
 class TableScene:
-    """The start of a task. ``wanted`` maps things to their targets; empty for the pyramid, where any block counts."""
+    """The start of a task. ``wanted`` maps things to targets; it is empty for the pyramid, where any block counts."""
 
     things: dict[str, Thing]
     on: dict[str, Supports] = field(default_factory=dict)
     wanted: dict[str, Supports] = field(default_factory=dict)
 
     def place(self, thing: Thing, support: str) -> None:
-        """Place a thing at the start."""
+        """Place a thing on or in a support."""
         self.things[thing.name] = thing
         self.on[thing.name] = (support,)
 
     def scatter(self, dice: random.Random, things: Iterable[Thing]) -> None:
-        """Place each thing on a free spot at the start."""
+        """Place each thing on a random free spot."""
         occupied = {name for supports in self.on.values() for name in supports}
         free = [name for name, thing in self.things.items() if thing.kind == "spot" and name not in occupied]
         for thing, spot in zip(things, dice.sample(free, len(free)), strict=False):
@@ -37,7 +37,7 @@ def _scene(*places: list[Thing]) -> TableScene:
 
 
 def _cover(scene: TableScene, dice: random.Random, covers: Iterable[Thing], under: Iterable[str]) -> None:
-    """Place each cover on the thing below it with probability 0.5; else on a free spot."""
+    """Place each cover with probability 0.5 on its thing in ``under``, otherwise on a free spot."""
     for thing, below in zip(covers, under, strict=False):
         if dice.random() < 0.5:
             scene.place(thing, below)
@@ -58,7 +58,7 @@ def _assembling_kits(dice: random.Random) -> TableScene:
 
 
 def _towers_of_hanoi(dice: random.Random) -> TableScene:
-    """Return three rings on the lightest or the middle peg, and blocks without a role."""
+    """Return three rings on the lightest or the middle peg, and up to two blocks that play no part."""
     scene = _scene(row("peg", PEGS))
     colours = dice.sample(COLOURS, 5)
     large, medium, small = (ring(colour, size) for colour, size in zip(colours, (3, 2, 1), strict=False))
@@ -88,7 +88,7 @@ def _put_block_in_bowl(dice: random.Random) -> TableScene:
 
 
 def _packing_shapes(dice: random.Random) -> TableScene:
-    """Return a box with room for exactly the shapes, and blocks that must stay out; one may be inside."""
+    """Return a box with room for exactly the shapes, and blocks that must stay out; one may start inside."""
     shapes = [
         shape(dice.choice(COLOURS), form, dice.choice((1, 3))) for form in dice.sample(SHAPES, dice.randint(3, 5))
     ]
@@ -103,7 +103,7 @@ def _packing_shapes(dice: random.Random) -> TableScene:
 
 
 def _stack_block_pyramid(dice: random.Random) -> TableScene:
-    """Return six blocks, some upon others, and shapes that are useless for building."""
+    """Return six blocks, some perhaps on others, and shapes that cannot be part of the pyramid."""
     scene = _scene(row("base", BASES, gap=1.0))
     blocks = [block(colour) for colour in dice.sample(COLOURS, 6)]
     scene.scatter(dice, blocks[:4])
@@ -133,7 +133,7 @@ GOALS: Mapping[str, str] = {
 def make_scene(kind: str, seed: int) -> TableScene:
     """Return the start of a task, which is always the same for a type and a seed."""
     scene = SCENES[kind](random.Random(f"tabletop/{kind}/{seed}"))
-    scene.on = dict(sorted(scene.on.items()))  # the original order reveals which things matter
+    scene.on = dict(sorted(scene.on.items()))  # the original order would reveal which things matter
     return scene
 
 
@@ -142,9 +142,9 @@ PYRAMID = 6
 
 
 def done_share(scene: TableScene, table: Table) -> float:
-    """Return the share of the placements that are done, 0 to 1.
+    """Return the share of the placements that are done, from 0 to 1.
 
-    A ring counts in its final place: the largest on its peg, each other on the next larger one.
+    A ring counts only if it and all rings below it are in their final places.
     """
     if not scene.wanted:
         return sum(_in_pyramid(table, name) for name in table.on) / PYRAMID

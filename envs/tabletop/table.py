@@ -6,7 +6,7 @@ from dataclasses import dataclass
 COLOURS = ("blue", "gray", "green", "orange", "pink", "purple", "red", "white", "yellow")
 SHAPES = ("circle", "cross", "diamond", "flower", "heart", "hexagon", "moon", "pentagon", "star", "triangle")
 SIZES = ("", "small", "medium", "large")
-"""The word for each size, by its number."""
+"""The word for each size from 1 to 3."""
 
 MOVABLE = ("block", "shape", "ring")
 TAKES: Mapping[str, tuple[str, ...]] = {
@@ -22,16 +22,16 @@ TAKES: Mapping[str, tuple[str, ...]] = {
 }
 """Maps a kind of support to the kinds of things that it takes."""
 CONTAINERS = ("bowl", "hole", "box")
-"""Kinds whose content cannot carry anything."""
+"""Kinds whose contents cannot carry anything."""
 JOINED = " and "
 """Separates the names of the two blocks that carry a third."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A thing or a place. Only the fields of its kind are set.
+    """A thing or a place. Only the fields that its kind needs are set.
 
-    ``size`` is 1 to 3; ``room`` is the total size that a box takes; ``x`` and ``y`` are in widths of a block.
+    ``size`` is 1 to 3; ``room`` is the total size of what fits into a box; ``x`` and ``y`` are in block widths.
     """
 
     name: str
@@ -45,19 +45,19 @@ class Thing:
 
     @property
     def label(self) -> str:
-        """The name, with the properties that it does not show."""
+        """The name, followed by the room of a box, or by the size of a ring or shape."""
         if self.kind == "box":
             return f"{self.name} (room for {self.room})"
         return f"{self.name} ({SIZES[self.size]})" if self.kind in ("ring", "shape") else self.name
 
 
 def block(colour: str) -> Thing:
-    """Return a block; all are of one size."""
+    """Return a block. All blocks have the same size."""
     return Thing(f"{colour}_block", "block", colour)
 
 
 def shape(colour: str, form: str, size: int = 1) -> Thing:
-    """Return a flat thing such as a star; a large one takes room for three."""
+    """Return a flat thing such as a star; in a box, a large one needs the room of three small ones."""
     return Thing(f"{colour}_{form}", "shape", colour, form, size)
 
 
@@ -67,7 +67,10 @@ def ring(colour: str, size: int) -> Thing:
 
 
 def row(kind: str, names: Iterable[str], room: int = 1, gap: float = 2.0) -> list[Thing]:
-    """Return places side by side at the back of the table; a name starts with the colour, or a hole's shape."""
+    """Return places at the back of the table, ``gap`` block widths apart.
+
+    Each name starts with the place's colour; that of a hole, with its shape.
+    """
     places = []
     for number, name in enumerate(names):
         first = name.split("_")[0]
@@ -82,11 +85,11 @@ def spots() -> list[Thing]:
 
 
 Supports = tuple[str, ...]
-"""The support of a thing: one name, or the two neighbouring blocks that carry it, left one first."""
+"""What carries a thing: the name of one support, or of two neighbouring blocks, the left one first."""
 
 
 class Table:
-    """The positions of all things. Each move replaces ``on``, so a reference to it is a snapshot."""
+    """The positions of all things. Moves replace ``on`` instead of changing it, so a reference to it is a snapshot."""
 
     def __init__(self, things: Mapping[str, Thing], on: Mapping[str, Supports]) -> None:
         self.things, self.on = things, on
@@ -96,7 +99,7 @@ class Table:
         return [thing for thing, supports in self.on.items() if name in supports]
 
     def position(self, name: str) -> tuple[float, float, int]:
-        """Return a position: to the right, to the front (in widths of a block), and the level from 0 up."""
+        """Return how far to the right and to the front something is (in block widths), and its level, from 0 up."""
         if name not in self.on:
             return self.things[name].x, self.things[name].y, 0
         under = [self.position(support) for support in self.on[name]]
@@ -108,11 +111,11 @@ class Table:
         return [thing.name for thing in self.things.values() if thing.kind == "spot" and thing.name not in occupied]
 
     def filled(self, box: str) -> int:
-        """Return the occupied room of a box."""
+        """Return how much room of a box is taken."""
         return sum(self.things[name].size for name in self.upon(box))
 
     def supports(self, target: str) -> Supports:
-        """Return the names in the target of a move, two of them in order from left to right."""
+        """Return the names in the target of a move; two known ones are sorted from left to right."""
         names = target.split(JOINED)
         if len(names) == 2 and all(name in self.things for name in names):
             names.sort(key=lambda name: self.position(name)[0])
@@ -129,7 +132,7 @@ class Table:
         return next((why for rule in RULES if (why := rule(self, self.things[thing], supports))), "")
 
     def move(self, thing: str, target: str) -> None:
-        """Make a move that is not refused."""
+        """Make a move that ``refusal`` allows."""
         self.on = {**self.on, thing: self.supports(target)}
 
 
@@ -154,7 +157,7 @@ def _check_kind(table: Table, thing: Thing, supports: Supports) -> str:
     return ""
 
 
-def _check_no_content(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_not_in_container(table: Table, thing: Thing, supports: Supports) -> str:
     for name in supports:
         where = table.on[name][0] if name in table.on else ""
         if where and table.things[where].kind in CONTAINERS:
@@ -163,7 +166,7 @@ def _check_no_content(table: Table, thing: Thing, supports: Supports) -> str:
 
 
 def _check_across(table: Table, thing: Thing, supports: Supports) -> str:
-    """Return the reason why a block cannot lie across two supports: these must be free blocks side by side."""
+    """Return the reason why a thing cannot lie across two supports, which must be free blocks side by side; else ""."""
     if len(supports) == 1:
         return ""
     if len(supports) > 2 or {thing.kind, *(table.things[name].kind for name in supports)} != {"block"}:
@@ -208,7 +211,7 @@ RULES: tuple[Callable[[Table, Thing, Supports], str], ...] = (
     _check_liftable,
     _check_elsewhere,
     _check_kind,
-    _check_no_content,
+    _check_not_in_container,
     _check_across,
     _check_room,
     _check_fit,

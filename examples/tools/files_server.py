@@ -1,4 +1,4 @@
-"""An MCP server over stdio: text files and a table of them in SQLite, in a temporary folder."""
+"""An MCP server over stdio: text files in a temporary folder, and a table of their sizes in SQLite."""
 
 import sqlite3
 import tempfile

@@ -46,7 +46,7 @@ class Row:
     interval: tuple[float, float] | None = None
     """The 95% confidence interval of the value, in its unit."""
     cell: tuple[str, str] | None = None
-    """Line and column in the table of figures of the same kind."""
+    """Line and column, for a figure in a table of figures of the same kind."""
 
 
 def show(part: str) -> tuple[int, dict[str, Any]]:

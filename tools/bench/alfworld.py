@@ -17,13 +17,13 @@ GAMES_PER_TYPE = 1
 STEPS = 15
 """Commands per game, the same for both engines; after each, the admissible commands are listed."""
 ROUNDS = 20
-"""Number of times that the direct engine repeats each game, since one is too short to measure."""
+"""Number of times that the direct engine repeats each game, since a game is too short to measure."""
 GOAL = 500.0
 
 
 @dataclass
 class GameTimes:
-    """Seconds of one engine, one entry per game."""
+    """Seconds of one engine, with one entry per game: load + reset, and the mean of a step."""
 
     loads: list[float] = field(default_factory=list)
     steps: list[float] = field(default_factory=list)

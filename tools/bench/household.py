@@ -1,6 +1,6 @@
 """A scripted model for ALFWorld: plans as long as those of real models, made from the shipped procedures.
 
-Two of three first plans search only a few places, and most of these fail; the plans after them are complete.
+Two thirds of the first plans search only a few places, and most of these fail; later plans are complete.
 """
 
 import re
@@ -18,7 +18,7 @@ TYPES = (
     ("cool|cold", "pick_cool_then_place"),
     ("", "pick_and_place"),
 )
-"""Patterns of goals with their task types; the first match counts."""
+"""Patterns of goal sentences with their task types; the first match counts."""
 HOUSEHOLD = SHIPPED / "alfworld" / "procedures" / "household.py"
 PROCEDURES = {each.type: each.code.split('"""', 2)[2].strip() for each in module_procedures(HOUSEHOLD)}
 """Task type to the code of its procedure, without the docstring."""

@@ -1,4 +1,4 @@
-"""The address of models. This module imports no server, since the memory of the client's process is measured."""
+"""Points models to a local server. It imports no server, since the memory of the client's process is measured."""
 
 import os
 from collections.abc import Iterator

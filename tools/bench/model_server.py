@@ -15,7 +15,7 @@ class Handler(BaseHTTPRequestHandler, ABC):
 
     protocol_version = "HTTP/1.1"
     model: str
-    """The name in every piece."""
+    """The model's name, sent with every piece."""
 
     def log_message(self, format: str, *args: object) -> None:
         """Log nothing."""
@@ -26,7 +26,7 @@ class Handler(BaseHTTPRequestHandler, ABC):
 
     @abstractmethod
     def reply(self, request: bytes) -> None:
-        """Begin, send pieces, and end."""
+        """Answer a request: call ``begin``, ``send`` for each piece, and ``end``."""
 
     def begin(self) -> None:
         """Send the headers, before the first piece."""
@@ -60,14 +60,14 @@ class _ModelServer(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report errors other than a client's hanging up."""
+        """Report errors, except that a client hung up."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 @contextmanager
 def served(handler: type[Handler]) -> Iterator[int]:
-    """Serve on a free port of this machine until the block ends."""
+    """Serve on a free port of this machine until the block ends; yield the port."""
     server = _ModelServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

@@ -18,13 +18,13 @@ class Recorded(NamedTuple):
     tokens: int
 
     def pieces(self) -> Sequence[str]:
-        """Return the text in one piece for each token, of about the same length."""
+        """Return the text in as many pieces as it has tokens, all of about the same length."""
         ends = [round(number * len(self.text) / self.tokens) for number in range(self.tokens + 1)]
         return [self.text[begin:end] for begin, end in pairwise(ends)]
 
 
 class Sent(NamedTuple):
-    """The number of tokens sent of a reply, and that of the whole reply."""
+    """The number of tokens of a reply that were sent, and that of the whole reply."""
 
     tokens: int
     whole: int
@@ -61,7 +61,7 @@ class PacedHandler(Handler):
 
 @contextmanager
 def paced(answer: Answer, tokens_per_second: float) -> Iterator[list[Sent]]:
-    """Serve ``openai:paced`` until the block ends; yield the list of replies sent, in the order of their ends."""
+    """Serve ``openai:paced`` until the block ends; yield what was sent, one entry for each ended reply."""
     sent: list[Sent] = []
     handler = type("Bound", (PacedHandler,), {"answer": staticmethod(answer), "rate": tokens_per_second, "sent": sent})
     with served(handler) as port, openai_at(port):

@@ -12,9 +12,9 @@ Run = Callable[[str], object]
 """Runs code in an open session, which keeps its names."""
 SMOLAGENTS, ASTEVAL, MONTY = "smolagents", "asteval", "pydantic-monty"
 MONTY_LIMITS = {"max_suspensions": 1_000_000}
-"""Its default limit on calls would end the benchmark's session early."""
+"""Monty's default limit on calls would end the benchmark's session early."""
 MODULES: Mapping[str, str] = {SMOLAGENTS: "smolagents", ASTEVAL: "asteval", MONTY: "pydantic_monty"}
-"""Name of a peer on the package index to its module."""
+"""Maps the name of a peer on the package index to its module."""
 IMPORTS = ("re", "json")
 """Modules that the timed code imports, for peers that need a list."""
 
@@ -50,7 +50,7 @@ class Plain:
 
 
 class OurSandbox:
-    """The sandbox with both layers; closed by its owner."""
+    """Our sandbox, with both of its layers. The caller closes it."""
 
     name, slowness, action = "sandbox", 1, "agent.go_to('desk_1')"
 
@@ -59,7 +59,7 @@ class OurSandbox:
 
     @contextmanager
     def session(self) -> Iterator[Run]:
-        """Open a session that raises faults."""
+        """Open a session that raises RuntimeError for a fault."""
         with self._sandbox.session({"agent.go_to": go_to}) as session:
 
             def run(code: str) -> object:
@@ -101,7 +101,7 @@ class Asteval:
 
 
 class Monty:
-    """A pool of processes, each with an interpreter written in Rust; closed by its owner."""
+    """A pool of processes, each with an interpreter written in Rust. Use it in a ``with`` statement."""
 
     name, slowness, action = MONTY, 4, "go_to('desk_1')"
 

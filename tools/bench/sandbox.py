@@ -56,9 +56,9 @@ def work(rounds):
 """,
     ),
 }
-"""Timed code by title, with its number of rounds for plain exec, which take some milliseconds."""
+"""Maps a title to the number of rounds for plain exec, which take some milliseconds, and the timed code."""
 CODE_GOAL = 1.05
-"""As a multiple of plain exec."""
+"""Maximum time, as a multiple of plain exec's."""
 ACTIONS, ACTION_GOAL, START_GOAL, PLAN_GOAL = 300, 0.3, 4.0, 1.0
 """The goals are multiples of the figures of Monty, the other engine that runs plans in processes."""
 PLAN_ACTIONS, PLAN_THREADS = 4, 2
@@ -85,7 +85,7 @@ for name in sys.argv[1:]:
 print(json.dumps(added))
 """
 SMALLEST = 100_000
-"""Minimum bytes of a module with its own row."""
+"""Bytes of memory from which a module gets a row of its own."""
 MEMORY_GOAL = 4.0
 REPEATS = 5
 STARTS = 60
@@ -110,7 +110,7 @@ def _load() -> Row:
 
 
 def _code(every: Sequence[Engine], title: str, rounds: int, code: str, repeats: int) -> list[Row]:
-    """Return the wall-clock time per round of ``work``, which an earlier cell has defined, in the median call."""
+    """Return the wall-clock time per round of ``work``, which an earlier cell defined: the median of several calls."""
     counts = [max(rounds // engine.slowness, 1) for engine in every]
     times = _time_calls(every, [code] * len(every), [f"work({count})" for count in counts], repeats)
     per_round = [median(column) / count for column, count in zip(times, counts, strict=True)]
@@ -124,7 +124,7 @@ def _code(every: Sequence[Engine], title: str, rounds: int, code: str, repeats: 
 
 
 def _actions(every: Sequence[Engine], repeats: int) -> list[Row]:
-    """Return the wall-clock time of a call of a host function with its answer, in the median loop of plan code."""
+    """Return the wall-clock time of a call of a host function with its answer: the median of several loops."""
     codes = [f"def act(times):\n    for _ in range(times):\n        {engine.action}\n" for engine in every]
     times = _time_calls(every, codes, [f"act({ACTIONS})"] * len(every), repeats)
     values = [median(column) / ACTIONS * 1e6 for column in times]
@@ -181,7 +181,7 @@ def _start(engine: Engine) -> float:
 
 
 def _plans(every: Sequence[Engine], plans: int, rounds: int) -> list[Row]:
-    """Return plans per second (open, four actions, close), in threads of this process, in the median of ``rounds``.
+    """Return plans per second (open, four actions, close), in threads of this process: the median of ``rounds``.
 
     The first row is the minimum cost of a separate process for each plan.
     """

@@ -32,7 +32,7 @@ JOBS = CORES + 1
 ANSWER_SECONDS = 2.0
 IN_FLIGHT, ALONE = 32, 3
 ROUNDS = 3
-"""Number of episodes in sequence for each of those in flight; one by one, ``ALONE`` are played in total."""
+"""Episodes that each of the jobs in flight plays in sequence. With one job, ``ALONE`` are played in total."""
 SAMPLE_SECONDS = 0.25
 CLONE = Path(__file__).parents[2]
 
@@ -74,19 +74,19 @@ def _replays(limit: int) -> list[Row]:
 
 
 def _busy_seconds() -> float:
-    """Return the processor time of the whole machine since its start, since plans run in processes without a parent."""
+    """Return the processor time of the whole machine since its start: a plan's process is no child of this one."""
     user, nice, system, _, _, *interrupts = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
     return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
 
 
 def _waiting(answer_seconds: float) -> list[Row]:
-    """Return the seconds per episode, and the private memory per job, from the difference of 32 jobs to one."""
-    with _slow_model(answer_seconds) as server:
+    """Return the seconds per episode, and the private memory per additional job, from runs of many jobs and of one."""
+    with _slow_model(answer_seconds) as server_pid:
         config = Settings.of(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
-        check_roles(config)  # the SDK is imported beforehand
+        check_roles(config)  # imports the SDK beforehand
         tasks = config.environment.select(config.selection)
-        alone = _play_and_weigh(config, tasks * ALONE, Hosting(jobs=1), server)
-        together = _play_and_weigh(config, tasks * IN_FLIGHT * ROUNDS, Hosting(jobs=IN_FLIGHT), server)
+        alone = _play_and_weigh(config, tasks * ALONE, Hosting(jobs=1), server_pid)
+        together = _play_and_weigh(config, tasks * IN_FLIGHT * ROUNDS, Hosting(jobs=IN_FLIGHT), server_pid)
         one_by_one, in_flight = alone.seconds / ALONE, together.seconds / (IN_FLIGHT * ROUNDS)
         against, goal = f"{ALONE} one by one", f"at least {GOAL_IN_FLIGHT:g} times as fast"
         ratio = one_by_one / in_flight
@@ -96,7 +96,7 @@ def _waiting(answer_seconds: float) -> list[Row]:
             _memory("threads", alone, together),
         ]
         for executor in executors():
-            several = _play_and_weigh(config, tasks * IN_FLIGHT, Hosting(jobs=IN_FLIGHT, executor=executor), server)
+            several = _play_and_weigh(config, tasks * IN_FLIGHT, Hosting(jobs=IN_FLIGHT, executor=executor), server_pid)
             figures.append(_memory(executor, alone, several))
         return figures
 
@@ -115,16 +115,16 @@ def _play(config: Config, tasks: Sequence[Task], hosting: Hosting) -> float:
         return time.perf_counter() - start
 
 
-def _play_and_weigh(config: Config, tasks: Sequence[Task], hosting: Hosting, server: int) -> ScaleFigures:
-    """Play a run while its memory is sampled, which takes time itself; the server's process does not count."""
-    samples = [_private_megabytes(server)]
-    with every(SAMPLE_SECONDS, lambda: samples.append(_private_megabytes(server))):
+def _play_and_weigh(config: Config, tasks: Sequence[Task], hosting: Hosting, server_pid: int) -> ScaleFigures:
+    """Play a run while its memory is sampled, which takes some time itself. The server's process is left out."""
+    samples = [_private_megabytes(server_pid)]
+    with every(SAMPLE_SECONDS, lambda: samples.append(_private_megabytes(server_pid))):
         seconds = _play(config, tasks, hosting)
     return ScaleFigures(seconds, max(samples))
 
 
 def _private_megabytes(excluded: int) -> float:
-    """Return the readable private memory of this process and its descendants, without an excluded process."""
+    """Return the private memory of this process and its descendants, as far as readable, without ``excluded``."""
     children: defaultdict[int, list[int]] = defaultdict(list)
     for process, parent in parents().items():
         children[parent].append(process)

@@ -1,7 +1,7 @@
 """Selectors on goals that may be done in any order, without a language model (DEPS, section 4.3.1 and figure 4).
 
 All selectors play the same worlds, from which the predictor has not learned. No selector knows the length of an
-episode, so each game is played to its end once, and counts for every length that is enough for it.
+episode, so each game is played to its end once, and counts as won at every length that is enough for it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ SEEDS = range(300)
 LENGTHS = (600, 1000, 1500, 2000)
 """Ticks of an episode."""
 JUDGED = 1000
-"""The length for which the goals of this benchmark are set; the paper calls it a limited one."""
+"""The length at which the gain should be above 0; the paper calls it a limited one."""
 SELECTORS: tuple[SelectorName, ...] = ("fixed", "random", "horizon", "nearest")
 OURS: SelectorName = "horizon"
 RIVALS: tuple[SelectorName, ...] = ("fixed", "random")
@@ -35,13 +35,13 @@ ROUTE_LENGTHS, ROUTES_JUDGED = (200, 400, 600), 400
 FIT_GOAL, PREDICT_GOAL = 2.0, 1.0
 """Seconds to learn from all records, and milliseconds to predict for four goals."""
 ENDLESS = 20_000
-"""More ticks than any game takes; the value for a lost game."""
+"""More ticks than any game takes; also stands for a lost game."""
 Ends = Mapping[SelectorName, Sequence[float]]
 """By selector, the ticks after which each seed's game was won."""
 
 
 def rows(seeds: Sequence[int] = SEEDS) -> list[Row]:
-    """Return success rates, gains of the learned selector, and ticks per game; a hundred seeds show the differences."""
+    """Return success rates, gains of the learned selector, and ticks per game; a hundred seeds show differences."""
     records = list(horizons.recorded_rows(RECORDED))
     figures = _conditions(seeds, len(records)) + _predictor(records)
     for kind, count in tasks.PARALLEL.items():
@@ -92,7 +92,7 @@ def _end(world: Minecraft, goals: list[list[Action]], name: SelectorName, seed: 
     """
     selector = selector_of(world.goals, name, f"bench/{seed}")
     while goals:
-        ways = [(place, way) for place, ways in enumerate(goals) for way in ways if not world.goals.refusal(way)]
+        ways = [(index, way) for index, ways in enumerate(goals) for way in ways if not world.goals.refusal(way)]
         if not ways:
             return ENDLESS
         chosen = selector.choose(world.goals, [Candidate(number, way) for number, (_, way) in enumerate(ways)]).chosen
@@ -110,7 +110,7 @@ def _parallel(kind: str, seed: int) -> tuple[Minecraft, list[list[Action]]]:
 
 
 def _routes(seed: int) -> tuple[Minecraft, list[list[Action]]]:
-    """Begin a game with one goal and any kind of tree; the plain log, which comes first, is oak."""
+    """Begin a game with one goal, logs from any kind of tree; the plain log, which comes first, means an oak's."""
     world = Minecraft(MinecraftOptions(ticks=ENDLESS))
     world.reset(tasks.single_task("planks", seed))
     return world, [list(world.goals.routes(Action("mine", ({"log": LOGS}, None))))]
@@ -145,7 +145,7 @@ def _rate(cell: tuple[str, str], won: Sequence[bool]) -> Row:
 
 
 def _gain(cell: tuple[str, str], ours: Sequence[bool], theirs: Sequence[bool], judged: bool) -> Row:
-    """Return the gain in percentage points. Worlds are pairs; those that only one of the two won are counted, too."""
+    """Return the gain in percentage points, and the worlds that only one of the two won."""
     pairs = list(zip(ours, theirs, strict=True))
     gained, lost = pairs.count((True, False)), pairs.count((False, True))
     interval = _percent(paired_difference(gained, lost, len(pairs)))

@@ -41,7 +41,7 @@ MODEL = {"models": ("openai:paced",)}
 
 
 class Timings(NamedTuple):
-    """Seconds from each episode's first request to its first action and to its end, and the tokens sent."""
+    """Seconds from each episode's first request to its first action and its first plan's end, and the tokens sent."""
 
     first: list[float]
     whole: list[float]
@@ -100,14 +100,14 @@ def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Timings:
     config = Settings.of(**MODEL, **chosen).config(planner).model_copy(update={"stream": stream})
     tasks = config.environment.select(config.selection)
     with paced(_answer(name, fails=fails), rate) as sent:
-        check_roles(config)  # the SDK is imported beforehand
+        check_roles(config)  # imports the SDK beforehand
         times = _play_and_time(config, len(tasks))
     plans = [each for each in sent if each.whole > GIVEN_UP.tokens]
     return Timings([each.first for each in times], [each.whole for each in times], plans)
 
 
 def _answer(name: str, *, fails: bool) -> Answer:
-    """Return a function that gives recorded replies; to other conversations, after a failed plan, it gives up."""
+    """Return a function that gives the recorded replies. To other conversations, after a failed plan, it gives up."""
     replies: dict[tuple[str, ...], Recorded] = {}
     for request in recorded_requests(name):
         reply = request["reply"]
@@ -128,7 +128,7 @@ def _failing(text: str) -> str:
 
 
 class Times(NamedTuple):
-    """Seconds from an episode's first request to its first action, and to its end."""
+    """Seconds from an episode's first request to its first action, and to the end of its first plan."""
 
     first: float
     whole: float
@@ -150,7 +150,7 @@ def _play_and_time(config: Config, episodes: int) -> list[Times]:
 
 
 def _episode_times(events: Sequence[tuple[float, EventKind]]) -> list[Times]:
-    """Return the times of each episode of a thread that took an action; an episode begins with its task."""
+    """Return the times of a thread's episodes, without those that took no action. A task event begins an episode."""
     begins = [n for n, (_, kind) in enumerate(events) if kind == "task"]
     episodes = []
     for begin, end in zip(begins, [*begins[1:], len(events)], strict=True):

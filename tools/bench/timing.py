@@ -40,6 +40,6 @@ def in_turn(works: Sequence[Callable[[], float]], repeats: int) -> list[list[flo
 
 
 def percentile(times: Sequence[float], share: float) -> float:
-    """Return the time that a ``share`` of the times do not exceed."""
+    """Return the time that a ``share`` (0 to 1) of the times does not exceed."""
     ranked = sorted(times)
     return ranked[min(int(share * len(ranked)), len(ranked) - 1)]
