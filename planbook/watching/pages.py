@@ -14,7 +14,7 @@ from planbook.wording import first_line
 
 ANCHOR = "run-0"
 MAX_OPEN, MAX_CHARS = 8, 160
-"""Open episodes at the top of the page, and characters of their last activity."""
+"""Maximum open episodes at the top of the page, and characters of the last activity of each."""
 
 
 class Pages:

@@ -16,11 +16,11 @@ from tools.bench.timing import cpu_seconds
 ENVIRONMENTS = ("textcraft", "minecraft", "tabletop", "shopping", "crafter")
 TASKS, REPEATS, SNAPSHOTS = 12, 20, 200
 LONG = {"crafter": (1, 1)}
-"""Environments with slow starts and games of a thousand actions: fewer tasks and repeats."""
+"""Tasks and repeats of environments with slow starts and games of a thousand actions."""
 STEPS_GOAL, SNAPSHOT_GOAL = 10_000.0, 1_000.0
 """Minimum actions per second, and maximum microseconds for a snapshot and its restore."""
 STEPS_GOALS = {"crafter": 1_000.0}
-"""Environments whose steps are made by the original package, with all its creatures."""
+"""The minimum of environments whose steps are made by the original package, with all its creatures."""
 Walk = tuple[Task, Sequence[Action]]
 
 

@@ -15,7 +15,7 @@ class Handler(BaseHTTPRequestHandler, ABC):
 
     protocol_version = "HTTP/1.1"
     model: str
-    """The name in every piece."""
+    """The name of the model, sent with every piece."""
 
     def log_message(self, format: str, *args: object) -> None:
         """Log nothing."""

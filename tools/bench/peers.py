@@ -12,9 +12,9 @@ Run = Callable[[str], object]
 """Runs code in an open session, which keeps its names."""
 SMOLAGENTS, ASTEVAL, MONTY = "smolagents", "asteval", "pydantic-monty"
 MONTY_LIMITS = {"max_suspensions": 1_000_000}
-"""Its default limit on calls would end the benchmark's session early."""
+"""Monty's default limit on calls would end the benchmark's session early."""
 MODULES: Mapping[str, str] = {SMOLAGENTS: "smolagents", ASTEVAL: "asteval", MONTY: "pydantic_monty"}
-"""Name of a peer on the package index to its module."""
+"""By name of a peer on the package index, its module."""
 IMPORTS = ("re", "json")
 """Modules that the timed code imports, for peers that need a list."""
 
@@ -59,7 +59,7 @@ class OurSandbox:
 
     @contextmanager
     def session(self) -> Iterator[Run]:
-        """Open a session that raises faults."""
+        """Open a session whose function raises RuntimeError for a fault."""
         with self._sandbox.session({"agent.go_to": go_to}) as session:
 
             def run(code: str) -> object:

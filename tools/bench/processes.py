@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def parents() -> dict[int, int]:
-    """Return process to parent."""
+    """Return the parent of each process, by process id."""
     return dict(filter(None, map(_parent, Path("/proc").glob("[0-9]*"))))
 
 

@@ -58,7 +58,7 @@ def work(rounds):
 }
 """Timed code by title, with its number of rounds for plain exec, which take some milliseconds."""
 CODE_GOAL = 1.05
-"""As a multiple of plain exec."""
+"""The maximum time, as a multiple of that of plain exec."""
 ACTIONS, ACTION_GOAL, START_GOAL, PLAN_GOAL = 300, 0.3, 4.0, 1.0
 """The goals are multiples of the figures of Monty, the other engine that runs plans in processes."""
 PLAN_ACTIONS, PLAN_THREADS = 4, 2
@@ -85,7 +85,7 @@ for name in sys.argv[1:]:
 print(json.dumps(added))
 """
 SMALLEST = 100_000
-"""Minimum bytes of a module with its own row."""
+"""Minimum bytes that a module must add to have a row of its own."""
 MEMORY_GOAL = 4.0
 REPEATS = 5
 STARTS = 60

@@ -40,12 +40,12 @@ def _rows(transport: str, sandbox: Sandbox, calls: int, repeats: int) -> list[Ro
             partial(time_plan, environment, sandbox, calls),
         ]
         milliseconds = [1000 * median(times) for times in in_turn(works, repeats)]
-    by_itself, of_environment, of_plan = milliseconds
+    client_alone, of_environment, of_plan = milliseconds
     against = "the SDK's client alone"
     return [
-        Row(f"tools: a call over {transport}, {against}", by_itself, "ms"),
-        Row(f"tools: a call over {transport}, checked", of_environment, "ms", of_environment / by_itself, against),
-        Row(f"tools: a call over {transport}, from a plan", of_plan, "ms", of_plan / by_itself, against),
+        Row(f"tools: a call over {transport}, {against}", client_alone, "ms"),
+        Row(f"tools: a call over {transport}, checked", of_environment, "ms", of_environment / client_alone, against),
+        Row(f"tools: a call over {transport}, from a plan", of_plan, "ms", of_plan / client_alone, against),
     ]
 
 
