@@ -33,7 +33,7 @@ class Pages:
         live = news | {"version": version, "sections": None, "rows": []}
         return "".join(page_pieces([run_view], news["title"], "planbook watch", live=live))
 
-    def inside(self, index: int) -> Any:
+    def document(self, index: int) -> Any:
         """Return the document of an episode; None if there is no such episode."""
         with self._run.lock:
             self._run.catch_up()

@@ -68,7 +68,7 @@ def application(following: Following, token: str, port: int, over: asyncio.Event
         return HTMLResponse(await run_in_threadpool(pages.page))
 
     async def episode(request: Request) -> Response:
-        document = await run_in_threadpool(pages.inside, request.path_params["index"])
+        document = await run_in_threadpool(pages.document, request.path_params["index"])
         return PlainTextResponse("There is no such episode.\n", 404) if document is None else JSONResponse(document)
 
     async def ask(request: Request) -> Response:
