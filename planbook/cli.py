@@ -114,9 +114,9 @@ def main() -> None:
         error.show()
         sys.exit(2)
     except (Exception, KeyboardInterrupt) as error:
-        from planbook.terminal.printing import code_of
+        from planbook.terminal.printing import report_error
 
-        code = code_of(error)
+        code = report_error(error)
         if code is None:
             raise
         sys.exit(code)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
 from planbook.commands.testing import STOPPED, Series, test_config
-from planbook.compare.effects import PartEffect, effect_parts, part_effects
+from planbook.compare.effects import PartEffect, effects_in_words, part_effects
 from planbook.config import Config
 from planbook.console import console
 from planbook.envs import Task
@@ -92,7 +92,7 @@ def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series
         read_folder(out / "all"), {part: read_folder(folder) if folder else None for part, folder in without.items()}
     )
     if effects:
-        print_parts(screen, effect_parts(effects))
+        print_parts(screen, effects_in_words(effects))
     if not finished:
         larger = " and a larger --budget" if worst == errors.OUT_OF_BUDGET else ""
         screen.print(f"Not finished; the same command with --out {out}{larger} continues.", soft_wrap=True)

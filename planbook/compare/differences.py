@@ -29,9 +29,9 @@ from planbook.sandbox import did_you_mean
 MCNEMAR, SIGN_FLIPS = "McNemar, exact", "sign flips over tasks, exact"
 BONETT_PRICE, OVER_TASKS = "Bonett and Price", "over tasks, each with its repeats"
 NOISE = 0.05
-"""A difference with at least this p may be noise."""
+"""A difference whose p is not below this may be noise."""
 SCORE = "score"
-"""The environment's score, from 0 to 1. It is compared if it has partial scores and no measure equals it."""
+"""The environment's score, from 0 to 1. It is compared only if some scores are partial and no measure equals it."""
 TIME = "seconds"
 COSTS: Mapping[str, Callable[[Result], float | None]] = {
     "model calls": lambda row: row.spent.calls,
@@ -47,21 +47,22 @@ Key = TypeVar("Key")
 
 
 class TestedDifference(BaseModel):
-    """A difference with the corrected p value of its test; None if there is none."""
+    """A difference, with the corrected p value of its test; None if no test was possible."""
 
     p_corrected: float | None
 
     @property
     def is_significant(self) -> bool:
-        """True if chance alone would seldom make so large a difference."""
+        """True if chance alone would rarely produce so large a difference."""
         return self.p_corrected is not None and self.p_corrected < NOISE
 
 
 class SolvedDifference(TestedDifference):
-    """Second minus first over some pairs; shares are fractions of all of them.
+    """The difference in solved tasks over some pairs, second run minus first.
 
-    ``p`` is that of ``test``. The pairs of repeats of a task are not independent, so tasks are drawn and swapped as a
-    whole. ``p_corrected`` is corrected by Holm's method if there are several tests.
+    ``difference``, ``low`` and ``high`` are fractions of the pairs. ``p`` is that of ``test``. Repeats of a task are
+    not independent, so interval and test treat them as one unit. ``p_corrected`` is corrected by Holm's method if there
+    are several tests.
     """
 
     tasks: int
@@ -87,11 +88,11 @@ class SolvedDifference(TestedDifference):
 
 
 class MeasureDifference(TestedDifference):
-    """Second minus first over pairs that were both played and measured.
+    """The difference in a measure, second run minus first, over pairs that both runs played and measured.
 
     Interval and ``p`` come from one t test over tasks, each with the mean of its repeats, so they always agree.
-    ``p_corrected`` is corrected by Holm's method, the interval is not; they may disagree. All are None for one task,
-    or if all tasks differ by exactly the same amount.
+    ``p_corrected`` is corrected by Holm's method, but the interval is not, so these two may disagree. All are None for
+    a single task, or if all tasks differ by the same amount other than 0.
     """
 
     tasks: int
@@ -107,7 +108,7 @@ class MeasureDifference(TestedDifference):
 
     @property
     def is_tested(self) -> bool:
-        """True if a test can find a difference: tasks differ, and not all by the same amount."""
+        """True if a test is possible, since the difference varies between tasks."""
         return self.low is not None and self.low != self.high
 
 
@@ -117,8 +118,8 @@ Difference = TypeVar("Difference", SolvedDifference, MeasureDifference)
 class CostDifference(BaseModel):
     """A cost per solved task, over the same tasks: of the first run, of the second, and second minus first.
 
-    The cost of unsolved tasks is included. None if nothing was solved, or if a price is unknown. Seconds have no
-    bounds: drawing tasks does not show the variation of time between runs on a busy machine.
+    The cost of unsolved tasks is included. A value is None if nothing was solved, or if a price is unknown. Seconds
+    have no intervals: the variation between tasks does not show how much times vary between runs on a busy machine.
     """
 
     first: Estimate
@@ -127,7 +128,7 @@ class CostDifference(BaseModel):
 
 
 def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
-    """Compare success: the difference in solved pairs, and the chance of as large a difference by noise alone."""
+    """Compare success: the difference in solved pairs, and the chance that noise alone makes it as large."""
     tasks = _by_task(pairs)
     gained = sum(gain(pair) == 1 for pair in pairs)
     lost = sum(gain(pair) == -1 for pair in pairs)
@@ -155,7 +156,7 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
 
 
 def corrected(differences: Mapping[Key, Difference]) -> dict[Key, Difference]:
-    """Return the differences with each p corrected by Holm's method; those that cannot be tested do not count."""
+    """Return the differences with p corrected by Holm's method; differences that cannot be tested do not count."""
     tested = {key: each.p for key, each in differences.items() if each.is_tested and each.p is not None}
     chances = dict(zip(tested, holm(list(tested.values())), strict=True))
     return {key: each.model_copy(update={"p_corrected": chances.get(key, each.p)}) for key, each in differences.items()}
@@ -172,7 +173,7 @@ def _interval_over(tasks: Sequence[Sequence[Pair]]) -> tuple[float, float]:
 
 
 def _by_task(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """Return the pairs of each task, one for each repeat."""
+    """Return the pairs grouped by task: one pair for each repeat."""
     pairs_of = defaultdict[tuple[str, int], list[Pair]](list)
     for pair in pairs:
         task = pair[0].entry.task
@@ -195,7 +196,7 @@ def _values(row: Result) -> dict[str, float]:
 
 
 def _is_informative(pairs: Sequence[Pair]) -> bool:
-    """Return whether there are partial scores, and no measure is the score under another name."""
+    """Return whether some scores are partial, and no measure equals the score."""
     rows = [_values(side) for pair in pairs for side in pair]
     others = {name for row in rows for name in row} - {SCORE}
     is_a_measure = any(all(row.get(name) == row[SCORE] for row in rows) for name in others)
@@ -222,8 +223,8 @@ def _measure_difference(name: str, pairs: Sequence[Pair]) -> MeasureDifference:
 
 
 def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
-    """Compare each cost for a solved task; costs that neither run had are left out."""
-    names = [name for name, of in COSTS.items() if any(of(side) != 0 for pair in pairs for side in pair)]
+    """Compare each cost per solved task; costs that neither run had are left out."""
+    names = [name for name, cost in COSTS.items() if any(cost(side) != 0 for pair in pairs for side in pair)]
     return {name: _cost_difference(pairs, name) for name in names}
 
 
@@ -240,19 +241,19 @@ def _cost_difference(pairs: Sequence[Pair], name: str) -> CostDifference:
 
 
 def _parts(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -> Parts:
-    """Return numerator and denominator of each task, summed over its pairs."""
+    """Return the numerator and denominator of each task, summed over its pairs."""
     parts = [[part(pair) for pair in group] for group in _by_task(pairs)]
-    return [(sum(above for above, _ in group), sum(below for _, below in group)) for group in parts]
+    return [(sum(numerator for numerator, _ in group), sum(denominator for _, denominator in group)) for group in parts]
 
 
 UNSET = "-"
 VERSION = "version of "
 LONGEST = 60
-"""Displayed characters of a setting; a longer one, for example a plan, is shown by its beginning and a digest."""
+"""Maximum displayed characters of a setting; a longer one, such as a plan, is shown as its beginning and a digest."""
 
 
 class SettingDifference(BaseModel):
-    """A setting in which two runs differ; ``-`` if one does not have it."""
+    """A setting that differs between two runs; its value is ``-`` for a run that does not have it."""
 
     name: str
     first: str
@@ -260,19 +261,19 @@ class SettingDifference(BaseModel):
 
 
 def settings(config: Config) -> dict[str, str]:
-    """Return all settings as text, by their dotted names; files have names without folders."""
+    """Return all settings as text, by their dotted names; paths of files are reduced to their names."""
     return dict(by_dotted_name(without_folders(config).model_dump(mode="json")))
 
 
 def differing_settings(one: RunResults, other: RunResults) -> tuple[SettingDifference, ...]:
-    """Return the differences between two runs: settings first, then versions."""
+    """Return the settings, then the versions, that differ between two runs."""
     differences = [*_different(settings(one.run.config), settings(other.run.config))]
     versions = _different(one.run.versions | one.versions, other.run.versions | other.versions)
     return (*differences, *(version.model_copy(update={"name": f"{VERSION}{version.name}"}) for version in versions))
 
 
 def in_short(value: str) -> str:
-    """Return a setting on one line; a long one is cut, with its length and a digest that identifies it."""
+    """Return the value of a setting on one line; a long one is cut, with its length and a digest that identifies it."""
     if len(value) <= LONGEST and "\n" not in value:
         return value
     begin = " ".join(value[:LONGEST].split())
@@ -287,12 +288,12 @@ def _different(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[Set
 
 
 def setting(config: Config, name: str) -> str:
-    """Return a setting by its full name."""
+    """Return the value of a setting, by its full name; ``-`` if there is none."""
     return settings(config).get(name, UNSET)
 
 
 def full_name(name: str, configs: Iterable[Config]) -> str:
-    """Return the full name of a setting that some run has, from the name or a unique end of it. Raises BadArgument."""
+    """Return the full name of a setting of some run, from that name or a unique suffix of it. Raises BadArgument."""
     known = dict.fromkeys(full for config in configs for full in (*settings(config), *Config.model_fields))
     if name in known:
         return name
@@ -305,7 +306,7 @@ def full_name(name: str, configs: Iterable[Config]) -> str:
 
 
 def parse_where(texts: Sequence[str]) -> dict[str, str]:
-    """Parse texts of NAME=VALUE, separated by commas. Raises BadArgument."""
+    """Parse texts of NAME=VALUE pairs, separated by commas. Raises BadArgument."""
     pairs = [pair.partition("=") for text in texts for pair in text.split(",") if pair]
     if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
         raise BadArgument(f"--where {wrong[0]!r}: write NAME=VALUE, such as planner=adapt")

@@ -21,10 +21,11 @@ Solved = Mapping[tuple[str, int], Mapping[int, bool]]
 
 
 class PartEffect(BaseModel):
-    """The effect of leaving out a rule or a skill, as a share of all tasks; below 0, fewer are solved without it.
+    """The effect of leaving out a rule or a skill, as a share of all tasks; negative if fewer are solved.
 
-    ``affected`` counts the tasks whose prompts change without it; no others were played. Of their episodes,
-    ``expected`` are solved in the other runs, on average, and ``solved`` without it. ``p`` is two-sided.
+    ``affected`` counts the tasks whose prompts change without it; no others were played. In their
+    episodes, the other runs solve ``expected`` on average, and the run without the part solves ``solved``. ``p`` is
+    two-sided.
     """
 
     part: str
@@ -41,35 +42,35 @@ class PartEffect(BaseModel):
 
     @property
     def is_significant(self) -> bool:
-        """True if the effect is larger than noise would give."""
+        """True if the effect is probably more than noise."""
         return self.p_corrected < FALSE_SHARE
 
 
 class _Pairs:
-    """For each task played without a part: successes without it, and in each run of a pool with it."""
+    """For each task played without a part: the successes there, and those of each run in a pool that has the part."""
 
     def __init__(self, part: str, solved: Mapping[str, Solved], pool: Sequence[str]) -> None:
         self.counts: list[tuple[int, list[int]]] = []
         self.changes: list[float] = []
-        for task, own in solved.get(part, {}).items():
+        for task, without in solved.get(part, {}).items():
             runs = [solved[name].get(task, {}) for name in pool if name != part]
-            if others := [sum(run[repeat] for repeat in own) for run in runs if own.keys() <= run.keys()]:
-                self.counts.append((sum(own.values()), others))
-                self.changes.append((sum(own.values()) - fmean(others)) / len(own))
+            if others := [sum(run[repeat] for repeat in without) for run in runs if without.keys() <= run.keys()]:
+                self.counts.append((sum(without.values()), others))
+                self.changes.append((sum(without.values()) - fmean(others)) / len(without))
 
     @property
     def tails(self) -> tuple[float, float]:
-        """The chances of as few successes, and of as many, if the part had no effect."""
-        return swapped_tails([(own, *others) for own, others in self.counts])
+        """The chances of at most, and of at least, so many successes without the part, if it had no effect."""
+        return swapped_tails([(without, *others) for without, others in self.counts])
 
 
 def part_effects(everything: RunResults, without: Mapping[str, RunResults | None]) -> tuple[PartEffect, ...]:
-    """Return the effect of each part. The run is None for a part that is in no task's prompts.
+    """Return the effect of each part; ``without`` maps a part to None if it is in no task's prompts.
 
     A run without one part has all the others, so all other runs show how often a task is solved with it. The test swaps
-    runs within tasks: without an effect, any of them could be the run without the part. Runs that lack a part that is
-    needed would hide the effects of others. So the runs that solved the fewest tasks are removed from the pool first,
-    while they are suspect.
+    runs within tasks: without an effect, any of them could be the run without the part. Runs that lack a needed part
+    would hide the effects of other parts, so runs that solved suspiciously few tasks (``SUSPECT``) are first removed
+    from the pool, the worst one each time.
     """
     runs = {EVERYTHING: everything, **{part: run for part, run in without.items() if run}}
     solved = {name: _solved(run) for name, run in runs.items()}
@@ -102,7 +103,7 @@ def _effect(part: str, pairs: _Pairs, tasks: int) -> PartEffect:
         tasks=tasks,
         affected=len(pairs.counts),
         expected=sum(fmean(others) for _, others in pairs.counts),
-        solved=sum(own for own, _ in pairs.counts),
+        solved=sum(without for without, _ in pairs.counts),
         difference=sum(pairs.changes) / tasks if tasks else 0.0,
         low=low,
         high=high,
@@ -112,7 +113,7 @@ def _effect(part: str, pairs: _Pairs, tasks: int) -> PartEffect:
 
 
 def _interval(changes: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the mean change over tasks; if nothing varies, that of paired shares."""
+    """Return the 95 % interval of the mean change over tasks; if nothing varies, that of two paired shares."""
     low, high, _ = paired_t(changes) if len(changes) > 1 else (None, None, None)
     if low is not None and high is not None and low < high:
         return max(-1.0, low), min(1.0, high)
@@ -120,8 +121,8 @@ def _interval(changes: Sequence[float]) -> tuple[float, float]:
     return paired_difference(max(more, 0), max(-more, 0), len(changes))
 
 
-def effect_parts(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
-    """Yield a table of the effects, the most harmful omissions first, and sentences about the significant ones."""
+def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
+    """Yield a table of the effects, the most harmful omission first, then sentences about the significant ones."""
     columns = ("tasks affected", "solved with it", "without", "without - with", "95 % interval", "p")
     ordered = sorted(effects, key=lambda effect: (effect.difference, effect.p))
     title = "What leaving out each rule and skill changes, in points of all tasks"

@@ -29,19 +29,20 @@ class PerSolved(BaseModel):
 class GroupRow(BaseModel):
     """A run or a group of runs; counts are over all episodes of all runs. ``seconds`` are those of the episodes.
 
-    ``calls``, ``tokens`` and ``money`` are the whole spending of the runs, with learning; copied episodes cost nothing.
+    ``calls``, ``tokens`` and ``money`` are the whole spending of the runs, including learning; copied episodes cost
+    nothing.
 
-    ``share`` is of all tasks, with broken and not run ones, and has an interval; ``share_mean`` and ``share_sd`` are
-    over the runs, if there are several. ``once`` and ``every_time`` count solved tasks among those played several times
-    (``several``), as repeats or in several runs.
+    ``share`` is the solved share of all tasks, including broken and not run ones, with the interval from ``low`` to
+    ``high``; ``share_mean`` and ``share_sd`` are over the runs, if there are several. ``several`` counts the tasks that
+    were played several times, as repeats or in several runs; ``once`` and ``every_time`` count the solved ones of them.
     """
 
     name: str
     runs: tuple[str, ...]
     differ: tuple[str, ...] = ()
-    """Settings in which the runs of the group differ, seeds left out."""
+    """Settings in which the runs of the group differ, apart from seeds."""
     building: bool
-    """True if it has building runs, whose later tasks are played with more knowledge."""
+    """True if there are building runs, whose later tasks are played with more knowledge."""
     tasks: int
     solved: int
     share: float
@@ -69,7 +70,7 @@ class GroupRow(BaseModel):
 
 
 def group_rows(runs: Sequence[RunResults], by: Sequence[str] = ()) -> tuple[GroupRow, ...]:
-    """Return a row for each run, or for each combination of the settings ``by`` which they are grouped."""
+    """Return a row for each run or, given settings in ``by``, for each group of runs with the same values of them."""
     groups = defaultdict[str, list[RunResults]](list)
     for run in runs:
         groups[", ".join(f"{name}={in_short(setting(run.run.config, name))}" for name in by) or run.name].append(run)
@@ -78,24 +79,24 @@ def group_rows(runs: Sequence[RunResults], by: Sequence[str] = ()) -> tuple[Grou
 
 
 def paying_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Paying | None]:
-    """Return the cost of a solved task with learning in each group, compared with the same model without knowledge.
+    """Return the cost of a solved task, including learning, in each group.
 
-    That model is in the first group that learned nothing and has the same settings apart from library and seeds. A
-    group whose runs differ in other settings is not compared.
+    It is compared with the first group that learned nothing and has the same settings apart from knowledge and seeds.
+    Building groups are not compared, nor are groups whose runs differ in other settings.
     """
     costs = {name: _paying(runs) for name, runs in groups.items()}
     common = {name: _settings_without(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
     without = {common[name]: name for name, paying in reversed(costs.items()) if paying and not paying.has_learned}
     for name, paying in costs.items():
         building = any(run.builds for run in groups[name])  # its tasks differ
-        beside = without.get(common[name], "") if len(common[name]) == 1 else ""
-        if paying and paying.has_learned and not building and (other := costs.get(beside)):
-            costs[name] = paying.compared_with(beside, other)
+        baseline = without.get(common[name], "") if len(common[name]) == 1 else ""
+        if paying and paying.has_learned and not building and (other := costs.get(baseline)):
+            costs[name] = paying.compared_with(baseline, other)
     return costs
 
 
 SEEDS = ("seed", "selection.seeds", "repeats")
-"""Settings in which repetitions of the same trial differ."""
+"""Settings that differ between repetitions of the same trial."""
 KNOWLEDGE = ("library", "after", "rule_tokens")
 """Settings that determine the knowledge of a run."""
 
@@ -115,14 +116,17 @@ def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
 
 
 def _paying(runs: Sequence[RunResults]) -> Paying | None:
-    """Return the cost of a solved task in several runs; of each library, the run that used most of it counts."""
+    """Return the cost of a solved task in several runs; None if it is unknown for one of them.
+
+    Learning a library is counted once, with the cost for the run that used the most of it.
+    """
     known = [paying for run in runs if (paying := run.paying())]
     if len(known) < len(runs):
         return None
-    behind = sorted(
+    by_cost = sorted(
         ((run.run.config.library, run.learning_behind or Spent()) for run in runs), key=lambda pair: pair[1].tokens
     )
-    learned = dict(behind)
+    learned = dict(by_cost)
     outside = [run.outside_cost for run in runs]
     playing = Spent(calls=sum(paying.calls for paying in known), prompt=sum(paying.tokens for paying in known))
     return Paying.of(sum(paying.solved for paying in known), playing, sum([*learned.values(), *outside], Spent()))

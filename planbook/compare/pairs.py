@@ -43,7 +43,7 @@ class Side(BaseModel):
 
 
 class ChangedPair(BaseModel):
-    """A pair of which only one side was solved; ``cause`` is why the other was not."""
+    """A pair that only one run solved; ``cause`` is why the other did not."""
 
     task: str
     repeat: int
@@ -51,11 +51,11 @@ class ChangedPair(BaseModel):
     change: Literal["gained", "lost"]
     cause: str
     unplayed: bool
-    """True if the other side was broken or not run, so the pair says nothing about the method."""
+    """True if the other episode was broken or not run, so the pair says nothing about the method."""
 
 
 class RunComparison(BaseModel):
-    """Two runs. ``only_first`` and ``only_second`` name episodes without a partner, which are in no figure."""
+    """Two runs. ``only_first`` and ``only_second`` name episodes without a partner, which no figure includes."""
 
     first: Side
     second: Side
@@ -67,13 +67,13 @@ class RunComparison(BaseModel):
     """Building tasks that were left out on purpose."""
     overall: SolvedDifference
     played: SolvedDifference | None
-    """The difference over pairs of played episodes; None if all pairs were played, or none."""
+    """The difference over pairs of played episodes; None if all pairs were played, or none was."""
     by_type: dict[str, SolvedDifference]
     measures: dict[str, MeasureDifference]
-    """Differences by measure of the environment, over pairs of played episodes."""
+    """By measure of the environment, the difference over pairs of played episodes."""
     changed: tuple[ChangedPair, ...]
     costs: dict[str, CostDifference]
-    """Costs for each solved task, over the pairs."""
+    """By name of the cost, the cost per solved task over the pairs."""
     warnings: tuple[str, ...]
 
 
@@ -108,11 +108,11 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
 
 
 def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
-    """Compare the first run with each other run; each p is corrected for several tests."""
+    """Compare the first run with each of the others; p values are corrected over all comparisons."""
     comparisons = [compare(runs[0], other) for other in runs[1:]]
     overall = corrected({comparison.second.run: comparison.overall for comparison in comparisons})
     played = corrected({each.second.run: each.played or each.overall for each in comparisons})
-    measures = corrected({(n, name): of for n, each in enumerate(comparisons) for name, of in each.measures.items()})
+    measures = corrected({(n, name): it for n, each in enumerate(comparisons) for name, it in each.measures.items()})
     return tuple(
         each.model_copy(
             update={
@@ -158,7 +158,7 @@ def _side(run: RunResults, rows: Sequence[Result]) -> Side:
 
 
 def _with_break_even(side: Side, other: Side) -> Side:
-    """Return a side with the break-even point of its learning, if the other side learned nothing."""
+    """Return the side, with the break-even point of its learning if only this side learned."""
     if not (side.paying and other.paying) or not side.paying.has_learned or other.paying.has_learned:
         return side
     return side.model_copy(update={"paying": side.paying.compared_with(other.run, other.paying)})

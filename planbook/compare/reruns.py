@@ -34,7 +34,7 @@ class Way(StrEnum):
 
 
 class RepeatedEpisode(BaseModel):
-    """One episode: where the two attempts diverge (``event``, in words), and their outcomes."""
+    """An episode and its repetition: where they diverge (``event``, in words), and their outcomes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,9 +58,10 @@ class RepeatedEpisode(BaseModel):
 
 
 class RerunTotals(BaseModel):
-    """Counts over the episodes that were compared; ``gained`` counts those solved only the second time.
+    """Counts of episodes; those that were not compared are only in ``episodes`` and ``by_way``.
 
-    ``p`` is that of an exact test that swaps the sides of each task; without repeats, it is McNemar's test.
+    ``gained`` counts those solved only the second time, ``lost`` those solved only the first time. ``p`` is that of an
+    exact test that swaps the sides of each task; without repeats, it is McNemar's test.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -75,7 +76,7 @@ class RerunTotals(BaseModel):
 
 
 def repeated_episodes(first: Run, second: Run) -> Iterator[RepeatedEpisode]:
-    """Yield a comparison of every episode of a run with its repetition, in order; for a fork, of its one episode."""
+    """Yield a comparison of each episode of a run with its repetition, in order; a fork repeats only one episode."""
     before, after = recorded_endings(first), recorded_endings(second)
     is_fork = second.forked is not None and second.forked != first.forked
     repeated = [first.entries()[second.forked.episode]] if second.forked and is_fork else first.entries()
@@ -84,7 +85,7 @@ def repeated_episodes(first: Run, second: Run) -> Iterator[RepeatedEpisode]:
 
 
 def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
-    """Count the episodes."""
+    """Count the episodes by their comparison."""
     listed = list(episodes)
     counts = Counter({way.value: 0 for way in Way}) + Counter(episode.way.value for episode in listed)
     pairs = [(episode.solved_before, episode.solved_after) for episode in listed if episode.way is not Way.NOT_COMPARED]
@@ -104,7 +105,7 @@ def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
 
 
 def learned_the_same(first: Run, second: Run) -> bool:
-    """Return whether two building runs have the same knowledge in the end."""
+    """Return whether two building runs ended with the same knowledge."""
     one, other = ({group: state.knowledge for group, state in learned_in(run).items()} for run in (first, second))
     return one == other
 
@@ -149,7 +150,7 @@ def _events(run: Run, entry: Entry) -> dict[EventPlace, Any]:
 
 
 def accepted_actions(run: Run, entry: Entry) -> list[str]:
-    """Return the accepted actions of an episode with their observations, whatever cells called them."""
+    """Return the accepted actions of an episode with their observations, regardless of the cells that called them."""
     steps = (Step.model_validate(row.body) for row in run.store.events(last_path(run, entry), "act"))
     return [f"{call_of(step.action)} -> {step.observation.text}" for step in steps if step.observation.accepted]
 
@@ -159,9 +160,9 @@ def _actions(run: Run, entry: Entry) -> dict[EventPlace, Any]:
 
 
 def _essential(kind: str, body: Any) -> Any:
-    """Return the part of an event that is compared. Of a model call, model and duration are left out.
+    """Return the part of an event that is compared: of a model call, neither model nor duration.
 
-    The digests by which replies are found are left out too, as runs of planbook 0.1.0 have none.
+    Digests of the data in prompts are left out, too, since runs of planbook 0.1.0 have none.
     """
     if kind != "ask":
         return {name: value for name, value in body.items() if (kind, name) != ("recall", "data")}
@@ -171,7 +172,7 @@ def _essential(kind: str, body: Any) -> Any:
 
 
 def first_difference(first: dict[EventPlace, Any], second: dict[EventPlace, Any]) -> tuple[str, str, str] | None:
-    """Return the place of the first difference, in words, and both texts there; None if there is none."""
+    """Return the place of the first difference, in words, and both texts there; None if the events are equal."""
     for place in dict.fromkeys([*first, *second]):
         then, now = first.get(place), second.get(place)
         if then != now:

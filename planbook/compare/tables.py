@@ -14,13 +14,13 @@ from planbook.results.telling import paying_table
 from planbook.wording import NO_FIGURE, in_words, interval, listed
 
 SHOWN_CHANGES, SHOWN_NAMES = 8, 5
-"""Displayed items of each kind; the JSON has all."""
+"""Maximum numbers of changed pairs and of names that are displayed; the JSON has all."""
 LEAST_P = 0.001
 BUILDING = " (building)"
 
 
 def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]:
-    """Yield a whole comparison; ``name`` is the letter of the second run, the first run is A."""
+    """Yield a whole comparison; ``name`` is the letter of the second run; the first run is A."""
     yield f"A: {compared.first.run}"
     yield f"{name}: {compared.second.run}"
     yield "Other settings:" if compared.settings else "Both have the same settings and versions."
@@ -44,22 +44,22 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
     letters = {compared.first.run: "A", compared.second.run: name}
     sides = (compared.first, compared.second)
     yield from paying_table({letters[side.run]: side.paying and side.paying.named(letters) for side in sides})
-    yield from verdict_lines(compared, name)
+    yield from result_lines(compared, name)
 
 
-def verdict_lines(compared: RunComparison, name: str) -> Iterator[str]:
-    """Yield the verdict in words, also over pairs of played episodes if that differs."""
+def result_lines(compared: RunComparison, name: str) -> Iterator[str]:
+    """Yield the result in words; if some episodes were not played, also the result without their pairs."""
     overall, played, sides = compared.overall, compared.played, (("A", compared.first), (name, compared.second))
-    yield f"{_verdict(overall, name)}."
+    yield f"{_result_in_words(overall, name)}."
     if played is not None:
         counts = [f"{letter} {side.broken} broken and {side.not_run} not run" for letter, side in sides]
-        without = _verdict(played, name)
+        without = _result_in_words(played, name)
         yield f"Counted as not solved: of {', of '.join(counts)}. Left out: {without}."
         if (played.is_significant, played.more > 0) != (overall.is_significant, overall.more > 0):
             yield "The result depends on them: play them (planbook run --resume RUN) before relying on it."
 
 
-def _verdict(difference: SolvedDifference, name: str) -> str:
+def _result_in_words(difference: SolvedDifference, name: str) -> str:
     pairs, more = f"{difference.pairs:,}", difference.more
     if not difference.gained and not difference.lost:
         return f"A and {name} solved the same {difference.first:,} of {pairs}: that shows no difference"

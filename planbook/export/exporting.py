@@ -41,7 +41,7 @@ class ExportChoice(BaseModel):
     types: tuple[str, ...] = ()
     """Write only these task types."""
     everything: bool = False
-    """Also write BROKEN episodes whole."""
+    """Also write broken and not run episodes whole."""
     prompts: bool = True
     """Write the messages sent to models."""
     roles: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
 
 
 def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, file: BinaryIO) -> tuple[int, int]:
-    """Write the conversations of episodes; return their number, and that of the episodes' replies."""
+    """Write the conversations of episodes; return their number, and the number of replies in the episodes."""
     written = replies = 0
     for trajectory in episodes:
         replies += len(trajectory.calls)
@@ -99,7 +99,7 @@ def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, f
 
 
 def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
-    """Check that each type has an episode, before a file is begun. Raises BadArgument, BadRun."""
+    """Check that each type has an episode, before a file is opened. Raises BadArgument, BadRun."""
     if not types:
         return
     known = set[str]()
@@ -122,18 +122,18 @@ def _choose_from(run: Run, choice: ExportChoice, exported: Exported) -> Iterator
 
     Episodes that were not played have only task and ending.
     """
-    endings, same = recorded_endings(run), None if run.imported else facts_of(run, 0)
+    endings, shared_facts = recorded_endings(run), None if run.imported else facts_of(run, 0)
     for entry in run.entries():
         ending = endings.get(entry.index)
         if reason := _reason_to_leave_out(entry, ending, choice):
             exported.left_out[reason] += 1
         elif reason := _reason_for_task_only(ending, choice):
             exported.task_only[reason] += 1
-            facts = same or facts_of(run, entry.index)
+            facts = shared_facts or facts_of(run, entry.index)
             yield Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
         else:
             exported.episodes += 1
-            trajectory = trajectory_of(run, entry, same)
+            trajectory = trajectory_of(run, entry, shared_facts)
             yield trajectory if choice.prompts else _without_prompts(trajectory)
 
 
@@ -153,7 +153,7 @@ def facts_of(run: Run, index: int) -> RunFacts:
 
 
 def trajectory_of(run: Run, entry: Entry, facts: RunFacts | None = None) -> Trajectory:
-    """Return the last attempt at an episode that has ended; ``facts`` about its run save reading them again."""
+    """Return the last attempt at an episode that has ended; ``facts`` about its run are read if not given."""
     path = last_path(run, entry)
     trajectory = read_trajectory(path, run.store.events(path), entry.task)
     return trajectory.model_copy(update={"repeat": entry.repeat, "run": facts or facts_of(run, entry.index)})
@@ -172,7 +172,7 @@ def _reason_to_leave_out(entry: Entry, ending: Ending | None, choice: ExportChoi
 
 
 def _reason_for_task_only(ending: Ending | None, choice: ExportChoice) -> str:
-    """Return why only task and ending are written; empty if the whole episode is."""
+    """Return why only task and ending are written; empty if the whole episode is written."""
     if ending is None or choice.everything:
         return "" if ending else UNFINISHED
     return ending.outcome.name if ending.outcome in UNPLAYED else ""
@@ -192,7 +192,7 @@ def conversation_line(conversation: Conversation) -> str:
 def conversations_of(
     trajectory: Trajectory, roles: Collection[str] = (), *, with_repairs: bool = False
 ) -> list[Conversation]:
-    """Return the conversations of an episode in the order of their ends; ``roles`` limits them to some roles."""
+    """Return the conversations of an episode in the order of their ends; given ``roles``, only theirs."""
     calls = [_without_marks(call) for call in sorted(trajectory.calls, key=lambda call: call.order)]
     unusable = set(_unusable(trajectory, calls))
     conversations: dict[Conversation, None] = {}
@@ -216,7 +216,7 @@ def is_chat(messages: Sequence[Message]) -> bool:
 
 
 def without_complaint(messages: Conversation) -> Conversation:
-    """Return the messages without an unusable reply and the complaint about it at their end."""
+    """Return the messages; if they end with an unusable reply and the complaint about it, without these two."""
     if len(messages) > 2 and [message.role for message in messages[-2:]] == ["assistant", "user"]:
         return messages[:-2] if _is_complaint(messages[-1].content) else messages
     return messages
@@ -228,7 +228,7 @@ def _is_complaint(text: str) -> bool:
 
 
 def _without_marks(call: Call) -> Call:
-    """Return the call with earlier replies as the model wrote them, without the marks of code that was not run."""
+    """Return the call with earlier replies as the model wrote them, without our marks of code that was not run."""
     messages = (
         message.model_copy(update={"content": message.content.replace(f"\n{NOT_RUN}", "")})
         if message.role == "assistant"
@@ -243,8 +243,8 @@ def _reply_of(call: Call) -> Message:
 
 
 def _unusable(trajectory: Trajectory, calls: Sequence[Call]) -> Iterator[int]:
-    """Yield the calls with an unusable reply: it is empty, a complaint follows it, or its cell reports it."""
-    given_up = {
+    """Yield the order of each call whose reply is empty, followed by a complaint, or not parsed as a plan."""
+    unparsed = {
         (cell.scope, cell.order)
         for round_ in trajectory.rounds
         for cell in round_.cells
@@ -254,5 +254,5 @@ def _unusable(trajectory: Trajectory, calls: Sequence[Call]) -> Iterator[int]:
         later = [other for other in calls[place + 1 :] if other.scope == call.scope]
         repeated = bool(later) and later[0].messages[:-1] == (*without_complaint(call.messages), _reply_of(call))
         complained = repeated and _is_complaint(later[0].messages[-1].content)
-        if not call.reply.text.strip() or complained or (call.scope, call.order + 1) in given_up:
+        if not call.reply.text.strip() or complained or (call.scope, call.order + 1) in unparsed:
             yield call.order

@@ -1,7 +1,7 @@
-"""Files of episodes: JSON Lines and Parquet with the trajectory's own JSON, written whole or not at all.
+"""Files of episodes: JSON Lines or Parquet, with each trajectory as JSON, written whole or not at all.
 
 A line of JSON Lines is one episode. A row of Parquet is one episode too: columns to filter by, and the same line in the
-column ``trajectory``. The metadata of a Parquet file have the schema as ``schema``.
+column ``trajectory``. The metadata of a Parquet file name the schema under the key ``schema``.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from planbook.writing import whole
 
 STANDARD_OUTPUT = Path("-")
 MAX_EPISODE_BYTES = 64 * 1024 * 1024
-"""Maximum number of bytes of an episode. One of 50 actions has about 100,000, with prompts."""
+"""Maximum number of bytes of an episode. An episode of 50 actions has about 100,000, including prompts."""
 PARQUET_MAGIC = b"PAR1"
 """The first bytes of a Parquet file."""
 GROUP_CHARACTERS = 16_000_000
@@ -178,7 +178,7 @@ def read_lines(path: Path) -> Iterator[Episode]:
 
 
 def _lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines; the rest of one that is too long is skipped, never kept in memory."""
+    """Yield the lines; one that is too long is cut off, so that it never fills the memory."""
     while line := file.readline(MAX_EPISODE_BYTES + 1):
         part = line
         while len(part) > MAX_EPISODE_BYTES and not part.endswith(b"\n"):
@@ -213,7 +213,7 @@ def _groups(episodes: Iterable[tuple[Trajectory, str]]) -> Iterator[list[dict[st
     """Yield the rows in groups that fit in memory."""
     group, size = list[dict[str, Any]](), 0
     for trajectory, line in episodes:
-        group.append({name: sanitize(of(trajectory)) for name, of in COLUMNS.items()} | {TRAJECTORY: line})
+        group.append({name: sanitize(read(trajectory)) for name, read in COLUMNS.items()} | {TRAJECTORY: line})
         size += len(line)
         if size >= GROUP_CHARACTERS:
             yield group
@@ -233,12 +233,12 @@ def read_rows(path: Path) -> Iterator[Episode]:
                 for row in batch.to_pylist():
                     number += 1
                     line = row.get(TRAJECTORY)
-                    yield f"row {number}", _parse_or_fault(line) if isinstance(line, str) else BadEpisode(NO_ROW)
+                    yield f"row {number}", _parse_or_fault(line) if isinstance(line, str) else BadEpisode(NO_TEXT)
     except (arrow.ArrowException, UnicodeDecodeError, OverflowError) as error:
         raise BadEpisode(f"this cannot be read as Parquet: {(str(error) or repr(error)).splitlines()[0]}") from error
 
 
-NO_ROW = f"this is not an episode as `planbook export` writes it; it has no text in the column {TRAJECTORY}"
+NO_TEXT = f"this is not an episode as `planbook export` writes it; it has no text in the column {TRAJECTORY}"
 
 
 def _check_size(metadata: Any) -> None:
@@ -262,19 +262,19 @@ def _arrow() -> tuple[Any, Any]:
 PATH = "task/0"
 """The scope of an episode while it is read back."""
 SCOPE = re.compile(r"round/\d{1,6}(/[^/\x00-\x1f]{1,60}/\d{1,6}){0,8}")
-"""The scopes that a file may name, so that an import writes nowhere else in its run."""
+"""Matches the scopes that a file may name, so that an import writes nowhere else in its run."""
 ORDERS: Any = {
     "recall": {"order"},
     "rounds": {"__all__": {"order": True, **{part: {"__all__": {"order"}} for part in ("cells", "steps", "rewinds")}}},
     "spans": {"__all__": {"order", "end"}},
     "calls": {"__all__": {"order"}},
 }
-"""Fields with the order of moments, which are renumbered in the same order when an episode is read."""
+"""Fields that are numbered anew when an episode is read: the numbers change, but not the order."""
 
 
 def faults_of(trajectory: Trajectory) -> Iterator[str]:
-    """Yield the faults of a foreign episode whose fields are each valid."""
-    ending, parts = trajectory.ending, [*trajectory.spans, *trajectory.calls, *_inside(trajectory)]
+    """Yield the faults of an episode from elsewhere, whose fields are valid one by one."""
+    ending, parts = trajectory.ending, [*trajectory.spans, *trajectory.calls, *_parts_of_rounds(trajectory)]
     if not trajectory.run.planner:
         yield "run: the facts about the run of the episode are missing"
     if ending.outcome.solved != ending.verdict.solved and ending.outcome.played:
@@ -289,7 +289,7 @@ def faults_of(trajectory: Trajectory) -> Iterator[str]:
         yield from _read_back(trajectory)
 
 
-def _inside(trajectory: Trajectory) -> list[Any]:
+def _parts_of_rounds(trajectory: Trajectory) -> list[Any]:
     return [part for round_ in trajectory.rounds for part in (*round_.cells, *round_.steps, *round_.rewinds)]
 
 

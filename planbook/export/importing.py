@@ -1,4 +1,4 @@
-"""`planbook import`: make a run from files of episodes, which every command can read and none can play."""
+"""`planbook import`: make a run from files of episodes. Every command can read this run, none can play it."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ class ImportedRun(BaseModel):
 
 
 class _Files:
-    """The files that are read: the origins of their episodes, and all faults."""
+    """The files read so far, the origins of their episodes, and all faults."""
 
     def __init__(self) -> None:
         self.files: list[ReadFile] = []
@@ -48,7 +48,7 @@ class _Files:
         self._places: dict[tuple[str, str, str, int], str] = {}
 
     def read(self, path: Path) -> Iterator[Trajectory]:
-        """Yield the episodes of a file; after the first fault, only check the others."""
+        """Yield the episodes of a file; after the first fault, only check the rest."""
         first_episode, sha256 = len(self.facts), sha256_of(path)
         is_empty = True
         for place, episode in read_episodes(path):
@@ -74,13 +74,13 @@ class _Files:
 
     @property
     def imported(self) -> Imported:
-        """The part of run.json about them."""
+        """The part of run.json that describes the files."""
         origins = [ImportOrigin(episodes=len(list(group)), facts=facts) for facts, group in groupby(self.facts)]
         return Imported(files=tuple(self.files), origins=tuple(origins))
 
     @property
-    def environment(self) -> dict[str, JsonValue]:
-        """The versions that the environment reported, if they are the same for all episodes."""
+    def environment_versions(self) -> dict[str, JsonValue]:
+        """The versions that the environment reported; empty if they differ between episodes."""
         versions = [facts["world"] for facts in self.facts if facts["world"]]
         return versions[0] if versions and all(other == versions[0] for other in versions) else {}
 
@@ -130,8 +130,8 @@ def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
                 rows.clear()
         files.check()
         run.store.put_all(rows)
-        if files.environment:
-            run.store.put("run", "versions", 0, files.environment)
+        if files.environment_versions:
+            run.store.put("run", "versions", 0, files.environment_versions)
         config = config_of(files.imported, files.environments)
         run.note_imported(files.imported, config)
     return files, config
@@ -140,7 +140,7 @@ def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
 def config_of(imported: Imported, environments: set[str]) -> Config:
     """Return the configuration of the run that the episodes come from, if it is one run and valid here.
 
-    Otherwise it has only planner and environment. It never builds: the knowledge learned was not exported.
+    Otherwise it names only planner and environment. It never builds, since what was learned is not exported.
     """
     facts = [origin.facts for origin in imported.origins]
     planners = {str(fact["planner"]) for fact in facts}
@@ -151,10 +151,10 @@ def config_of(imported: Imported, environments: set[str]) -> Config:
             return config.model_copy(update={"learning": None})
         except (ValidationError, PlannerError):
             pass  # a foreign configuration, one of another version, or one with a missing graph
-    return Config(planner=_one(planners), env=_one(environments), actions=0)
+    return Config(planner=_single(planners), env=_single(environments), actions=0)
 
 
-def _one(names: set[str]) -> str:
+def _single(names: set[str]) -> str:
     return names.copy().pop() if len(names) == 1 else SEVERAL
 
 

@@ -216,7 +216,7 @@ def _template() -> Template:
 
 
 def _scalar(text: str) -> str:
-    """Return a quoted YAML scalar. Some readers of skills take three hyphens for the end of the header."""
+    """Return a quoted YAML scalar without three hyphens, which some readers take for the end of the header."""
     return json.dumps(re.sub(r"-{3,}", "--", text), ensure_ascii=False)
 
 
@@ -233,7 +233,7 @@ def _digest(data: bytes) -> str:
 
 
 class VerifiedSkill(BaseModel):
-    """A skill that was verified again. ``changed_files`` differ from their digests."""
+    """A skill that was verified again. ``changed_files`` are missing or differ from their digests."""
 
     name: str
     folder: str
@@ -248,12 +248,12 @@ class VerifiedSkill(BaseModel):
 
     @property
     def holds(self) -> bool:
-        """True if files and verdicts are the recorded ones."""
+        """True if all files and verdicts are as recorded."""
         return not self.changed_files and not self.changed
 
 
 def skill_folders(folder: Path) -> list[Path]:
-    """Return the folder of a skill, or those of the skills in a folder. Raises BadArgument if there are none."""
+    """Return the folder if it is a skill, else the skills in it. Raises BadArgument if there are none."""
     if (folder / EVIDENCE).is_file():
         return [folder]
     skills = sorted(path.parent for path in folder.glob(f"*/{EVIDENCE}"))
@@ -307,7 +307,7 @@ def _env_in_folder(folder: Path, env: str) -> str:
 
 
 def _option_in_folder(folder: Path, value: JsonValue) -> JsonValue:
-    """Return the value of an option; a file in the skill's folder is named by its path there."""
+    """Return the value of an option; if it names a file in the skill's folder, return the path of that file."""
     return str(folder / value) if isinstance(value, str) and (folder / value).is_file() else value
 
 

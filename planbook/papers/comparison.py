@@ -19,7 +19,7 @@ Figure = Callable[[OurRun], float | None]
 class Column(NamedTuple):
     """Our figure for a column (None if the run has none), its standard deviation, and the digits to show."""
 
-    of: Figure
+    value: Figure
     spread: Figure = lambda run: None
     digits: int = 1
 
@@ -71,11 +71,11 @@ class OurRow(BaseModel):
 
 
 class ComparedTable(BaseModel):
-    """A table, and our figures for those of its columns that the run played.
+    """A table of a paper, and our figures for those of its columns that the run has.
 
     ``spread`` has the standard deviations of means. The column ``all`` is over ``types`` task types (0 if unknown), of
-    which ``types_played`` were played. ``otherwise`` has the options of our planner in which rows of the same method
-    differ, ``alike`` has the numbers of rows that agree in all options.
+    which ``types_played`` were played. ``otherwise`` has our planner's options from which rows of the same method
+    differ, ``alike`` has the numbers of the rows that agree with ours in all options.
     """
 
     table: PublishedTable
@@ -88,13 +88,13 @@ class ComparedTable(BaseModel):
 
 
 class ComparedPaper(BaseModel):
-    """The tables of a paper that fit the run; ``names`` are its own names of task types."""
+    """The tables of a paper that fit the run; ``names`` has its own names of our task types."""
 
     paper: str
     names: dict[str, str]
     differs: tuple[PaperDifference, ...]
     only_quoted: tuple[str, ...]
-    """Methods that cannot be played here, and have only the paper's figures."""
+    """Methods that cannot be played here, so that only the paper has figures for them."""
     tables: tuple[ComparedTable, ...]
 
 
@@ -157,12 +157,12 @@ def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
 
 
 def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
-    """Return True if a table fits the run: its environment, its method, and its split or types."""
+    """Return whether a table fits the run's environment, its method, and its split or types."""
     if table.env != setting.env or table.by == "skill":
         return False
     table_setting = paper.setting(table.env, table.split)
     same_tasks = table_setting == setting or bool(table_setting.types)
-    return same_tasks and (table.main or bool(table.of(run.config.planner)))
+    return same_tasks and (table.main or bool(table.rows_of(run.config.planner)))
 
 
 def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> ComparedTable:
@@ -172,11 +172,11 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
     share = _overall(types, setting, run)
     if ALL in table.columns and share is not None:
         figures[ALL] = share
-    rows, options = table.of(run.config.planner), run.options
+    rows, options = table.rows_of(run.config.planner), run.options
     theirs = {name: [row.options.get(name) for row in rows.values()] for row in rows.values() for name in row.options}
     return ComparedTable(
         table=table,
-        ours=figures | _present({name: COLUMNS[name].of(run) for name in measured}),
+        ours=figures | _present({name: COLUMNS[name].value(run) for name in measured}),
         spread=_present({name: COLUMNS[name].spread(run) for name in measured}),
         types=len(types),
         types_played=len(types & set(run.summary.by_type)),
@@ -196,12 +196,12 @@ def _types(table: PublishedTable, paper: Publication) -> frozenset[str]:
 
 
 def _overall(types: frozenset[str], setting: PaperSetting, run: OurRun) -> float | None:
-    """Return our share over the types of a table; None if the run's setting has fewer types."""
+    """Return our share over the types of a table; None if the run's setting lacks some of them."""
     if setting.types and not types <= set(setting.types):
         return None
     return percent(counts for type, counts in run.summary.by_type.items() if not types or type in types)
 
 
 def _present(figures: Mapping[str, float | None]) -> dict[str, float]:
-    """Return the figures without None."""
+    """Return the figures that are not None."""
     return {name: figure for name, figure in figures.items() if figure is not None}

@@ -34,9 +34,9 @@ class PublishedRow(PaperData):
     unit: str = ""
     """Set if it differs from the table's."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    """The options of our planner that the row corresponds to, where None is no limit.
+    """The options of our planner that correspond to the row; None means no limit.
 
-    For a learning method also the left-out parts (``without``, as on the command line) and its examples (``start``).
+    A learning method also has its left-out parts (``without``, as on the command line) and its examples (``start``).
     """
     values: dict[str, float]
     spread: dict[str, float] = Field(default_factory=dict)
@@ -51,10 +51,10 @@ class PublishedRow(PaperData):
 
 
 class PublishedTable(PaperData):
-    """A table of a paper; ``by`` is the meaning of its columns, except those of ``COLUMNS``.
+    """A table of a paper; ``by`` says what its columns are, apart from those in ``comparison.COLUMNS``.
 
-    A ``main`` table is compared with any run in its environment, any other only with the methods that it has. A table
-    of ``ablations`` is not printed for a run that asked no model. ``note`` explains how the table was read.
+    A ``main`` table is compared with any run in its environment, any other only with runs of its methods. A table of
+    ``ablations`` is not printed for a run that asked no model. ``note`` explains how the table was read.
     """
 
     table: int
@@ -74,13 +74,13 @@ class PublishedTable(PaperData):
         """The names of the columns, in the table's order."""
         return tuple(dict.fromkeys(name for row in self.rows for name in row.values))
 
-    def of(self, planner: str) -> dict[int, PublishedRow]:
+    def rows_of(self, planner: str) -> dict[int, PublishedRow]:
         """Return the rows of one of our methods, by their numbers."""
         return {number: row for number, row in enumerate(self.rows) if row.planner == planner}
 
 
 class PaperBuilding(PaperData):
-    """The settings of a paper's building stage; None if the paper does not state one."""
+    """The settings of a paper's building stage; None for values that the paper does not state."""
 
     planner: str
     models: tuple[str, ...]
@@ -91,10 +91,10 @@ class PaperBuilding(PaperData):
 
 
 class PaperSetting(PaperData):
-    """The setting of a paper on a split, by our name for it; None for values that the paper does not state.
+    """The setting of a paper on a split, under our name of the split; None for values that the paper does not state.
 
-    ``types`` are all task types of the split if its figures do not name them. ``models`` wrote the plans. A paper
-    without ``building`` learned nothing.
+    ``types`` are all task types of the split; empty if the columns of the tables name them. ``models`` wrote the plans.
+    A paper without ``building`` learned nothing.
     """
 
     env: str
@@ -107,15 +107,15 @@ class PaperSetting(PaperData):
     options: dict[str, JsonValue]
     sampling: dict[str, JsonValue] = Field(default_factory=dict)
     environment: str = ""
-    """Their environment if it differs from ours."""
+    """A description of their environment, if it differs from ours."""
     our_environment: str = "in text"
-    """Our environment, to be compared with theirs."""
-    same_with: str = ""
-    """Option of our environment whose value replaces ``our_environment`` if given."""
+    """A description of our environment, to print beside theirs."""
+    matching_option: str = ""
+    """The option of our environment that can make it match theirs; if set, it is printed for ``our_environment``."""
     environment_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
-    """Their values of our environment's options, if these differ from our defaults."""
-    apart: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
-    """By planner, differences of rows that deviate from the setting: name, our value and theirs.
+    """Their values of our environment's options where they differ from our defaults; ``--paper`` sets the first."""
+    deviations: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
+    """By planner, the values in which its rows deviate from this setting: name, our value and theirs.
 
     ``{tasks}`` in our value is replaced by the number of our tasks.
     """
@@ -126,7 +126,7 @@ class PaperSetting(PaperData):
 
 
 class Publication(PaperData):
-    """A paper's settings and tables. ``names`` are its own names of task types."""
+    """A paper's settings and tables. ``names`` has its own names of our task types."""
 
     paper: str
     names: Mapping[str, str]
@@ -144,13 +144,13 @@ class Publication(PaperData):
         return tuple(sorted({setting.env for setting in self.settings}))
 
     def settings_of(self, env: str) -> tuple[PaperSetting, ...]:
-        """Return the settings of an environment's splits."""
+        """Return the settings for the splits of an environment."""
         return tuple(setting for setting in self.settings if setting.env == env)
 
     def options(self, planner: str, setting: PaperSetting) -> dict[str, JsonValue]:
-        """Return the options of a method: those of the setting, replaced by those that all its rows agree on."""
+        """Return the options of a method: those of the setting, overridden by those that all its rows agree on."""
         tables = (table for table in self.tables if self.setting(table.env, table.split) == setting)
-        rows = [row.options for table in tables for row in table.of(planner).values()]
+        rows = [row.options for table in tables for row in table.rows_of(planner).values()]
         agreed = {
             name: value for row in rows for name, value in row.items() if all(it.get(name) == value for it in rows)
         }
@@ -166,12 +166,12 @@ class Publication(PaperData):
 
 @cache
 def publications() -> Sequence[Publication]:
-    """Return every paper whose figures ship."""
+    """Return every paper whose figures ship with planbook."""
     texts = [Path(__file__).with_name(name).read_text(encoding="utf-8") for name in FILES]
     return [Publication.model_validate_json(text) for text in texts]
 
 
 def papers_of(planner: str, env: str) -> Sequence[Publication]:
-    """Return the papers with a method and an environment, else the first paper with the environment."""
+    """Return the papers that have both method and environment, else the first with the environment, if any."""
     papers = [paper for paper in publications() if env in paper.environments]
     return [paper for paper in papers if planner in paper.planners] or papers[:1]

@@ -23,10 +23,11 @@ from planbook.results.summary import Summary
 from planbook.results.table import RunResults, read_folder, read_run
 from planbook.rules import Knowledge
 from planbook.runs import Run, is_run
+from planbook.wording import counted
 
 
 class PaperSettings(NamedTuple):
-    """The settings of a paper; empty if it does not state them, or without ``--paper``."""
+    """The settings that ``--paper`` takes from a paper; those that the paper does not state are empty."""
 
     paper: str = ""
     options: Mapping[str, JsonValue] = {}
@@ -94,17 +95,17 @@ def _format_options(values: Mapping[str, JsonValue]) -> str:
 
 
 def _papers_with(planner: str) -> str:
-    """Return the papers with a method and their environments, in words."""
+    """Return a sentence with the papers that played a method, and their environments."""
     papers = [f"{it.paper} on {', '.join(it.environments)}" for it in publications() if planner in it.planners]
     return f"{planner} was played in {'; '.join(papers)}" if papers else f"no paper has the method {planner}"
 
 
 IN_TESTING = frozenset({"formulation"})
-"""Parts that the paper also left out only in testing."""
+"""Parts that the paper, too, left out in testing only."""
 OBJECT = "object"
 """Parameter of tasks that names their object."""
 OWN_CHOICE = ("replans", "selector")
-"""Options whose None is the method's own choice, not the absence of a limit."""
+"""Options for which None means the method's own choice, not the absence of a limit."""
 ALL_THAT_IS_LEARNED = "all that is learned"
 
 
@@ -117,7 +118,7 @@ class KnowledgeOrigin:
     builders: tuple[str, ...]
     """The models that answered in building."""
     formulated: bool
-    """True if there was a manual for all rules."""
+    """True if all rules were in a manual."""
     learned: bool
     """True if the knowledge was more than the starting examples."""
 
@@ -160,7 +161,7 @@ class OurRun:
 
     @property
     def only_in_testing(self) -> tuple[str, ...]:
-        """Parts that were left out in testing and not in building."""
+        """Parts that were left out in testing but not in building, unlike in the paper."""
         return tuple(sorted(set(self.config.without) - set(self._built_without) - IN_TESTING - {RETRIEVAL}))
 
     @property
@@ -187,7 +188,7 @@ class OurRun:
 
 
 def comparable_options(config: Config) -> dict[str, JsonValue]:
-    """Return the planner's options in force that can be compared with a paper's."""
+    """Return the planner's effective options that can be compared with a paper's."""
     options = chosen_options(config, config.environment.name).items()
     return {name: value for name, value in options if value is not None or name not in OWN_CHOICE}
 
@@ -251,10 +252,10 @@ Facts = Iterator[tuple[str, object, object]]
 
 def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple[PaperDifference, ...]:
     """Return all differences between our run and the paper's setting."""
-    apart = setting.apart.get(run.config.planner, {})
-    usual = [*_tasks(run, setting), *_environment(run.config, setting), *_planning(run, paper, setting)]
-    facts: list[tuple[str, object, object]] = [fact for fact in usual if fact[0] not in apart]
-    facts += [(what, ours.format(tasks=run.tasks), theirs) for what, (ours, theirs) in apart.items()]
+    deviations = setting.deviations.get(run.config.planner, {})
+    regular = [*_tasks(run, setting), *_environment(run.config, setting), *_planning(run, paper, setting)]
+    facts: list[tuple[str, object, object]] = [fact for fact in regular if fact[0] not in deviations]
+    facts += [(what, ours.format(tasks=run.tasks), theirs) for what, (ours, theirs) in deviations.items()]
     if setting.building:
         facts += _learning(run, setting.building)
     return tuple(
@@ -276,14 +277,14 @@ def _tasks(run: OurRun, setting: PaperSetting) -> Facts:
 
 
 def _environment(config: Config, setting: PaperSetting) -> Facts:
-    usual = config.environment.Options().model_dump(mode="json")
+    defaults = config.environment.Options().model_dump(mode="json")
     for name, value in config.environment_options.model_dump(mode="json").items():
-        theirs = setting.environment_options.get(name, (usual[name],))
-        if name not in (*WITHOUT_EFFECT, setting.same_with) and value not in theirs:
+        theirs = setting.environment_options.get(name, (defaults[name],))
+        if name not in (*WITHOUT_EFFECT, setting.matching_option) and value not in theirs:
             yield f"world option {name}", _limit(value), _limit(theirs[0])
-    value = setting.same_with and getattr(config.environment_options, setting.same_with)
+    value = setting.matching_option and getattr(config.environment_options, setting.matching_option)
     if setting.environment:
-        yield "world", f"{setting.same_with} {value}" if value else setting.our_environment, setting.environment
+        yield "world", f"{setting.matching_option} {value}" if value else setting.our_environment, setting.environment
 
 
 def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:
@@ -293,7 +294,7 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:
             yield "planner", f"no model: {config.title}", "a model plans"
         return
     if config.planner not in paper.planners:
-        yield "planner", config.planner, "none of this paper's"
+        yield "planner", config.planner, "the paper does not have this method"
     yield from _models("model", run.models, setting.models)
     yield from _options("", run.options, paper.options(config.planner, setting))
     if config.rule_tokens is not None:
@@ -315,7 +316,7 @@ def _learning(run: OurRun, theirs: PaperBuilding) -> Facts:
         yield "what was learned", library if origin and origin.learned else "nothing", "from a building run"
         return
     if config.after is not None:
-        yield "what was learned", f"what was known after {config.after} building tasks", "after all"
+        yield "what was learned", f"what was known after {counted(config.after, 'building task')}", "after all of them"
     if run.only_in_testing:
         yield f"without {', '.join(run.only_in_testing)}", "in testing only", "in building, too"
     if "rules" not in run.without and not origin.formulated and "formulation" not in config.without:

@@ -11,12 +11,12 @@ from planbook.wording import fixed
 
 OURS = "ours"
 MAX_COLUMNS = 10
-"""Columns above which a table is transposed."""
+"""A table with more columns is transposed."""
 PARTIAL = "(n/m): our figure is over n of the m task types of theirs; the others were not played."
 
 
 def paper_tables(comparison: PaperComparison) -> Iterator[Grid | str]:
-    """Yield a line on our run; then by paper, the tables for which it has figures, and all differences."""
+    """Yield a line on our run; then, for each paper, the tables for which our run has figures, and all differences."""
     ours = comparison.ours
     yield f"Ours: {_describe_run(ours)}.\n"
     for paper in comparison.papers:
@@ -80,7 +80,7 @@ def _upright(paper: ComparedPaper, compared: ComparedTable, ours: OurRow) -> Ite
 
 
 def _transposed(paper: ComparedPaper, compared: ComparedTable) -> Iterator[Grid | str]:
-    """Yield a title and a table with a column for each method; one for each model if methods have several."""
+    """Yield a title and a table with a column for each method; if methods have several models, once for each model."""
     rows = compared.table.rows
     several = len({row.method for row in rows}) < len(rows)
     names = compared.ours if compared.table.by == "object" else compared.table.columns
@@ -95,7 +95,7 @@ def _transposed(paper: ComparedPaper, compared: ComparedTable) -> Iterator[Grid 
 
 
 def _method(row: PublishedRow, rows: Sequence[PublishedRow]) -> str:
-    """Return the method; if a table has it more than once, with the options or model that differ."""
+    """Return the name of a row's method; if the table has it more than once, with the options or model that differ."""
     same_method = [other for other in rows if other.method == row.method]
     model = row.model if any(other.model != row.model for other in same_method) else ""
     varied = (

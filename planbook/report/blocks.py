@@ -34,7 +34,7 @@ def link(text: str, anchor: str) -> Part:
 
 
 def links(pairs: Sequence[tuple[str, str]], limit: int = MAX_LINKS) -> list[Part]:
-    """Return links from pairs of text and anchor, separated by commas; those above ``limit`` are only counted."""
+    """Return links from pairs of text and anchor, separated by commas; those beyond ``limit`` are only counted."""
     parts: list[Part] = []
     for text, anchor in pairs[:limit]:
         parts += [", ", link(text, anchor)] if parts else [link(text, anchor)]

@@ -16,7 +16,7 @@ ACTION_CHARS = 200
 
 
 def branch_blocks(run: Run) -> Iterator[Block]:
-    """Yield a table for each episode that was forked: of this run, or of the run that it was forked from."""
+    """Yield a table for each forked episode of this run; for a fork, for the episode that it was forked from."""
     with ExitStack() as stack:
         original, branches = run, [run]
         try:

@@ -19,7 +19,7 @@ from planbook.wording import counted
 Chart = dict[str, Any]
 Point = tuple[float, float]
 MAX_POINTS, MIN_EPISODES = 400, 3
-"""Maximum points of a line; and minimum episodes of a curve."""
+"""Maximum number of points of a line, and minimum number of episodes for one."""
 EPISODES = "episodes, in the order in which they ended"
 BY = {
     "after": ("building tasks", "building tasks"),
@@ -47,7 +47,7 @@ def _lines(title: str, over: str, series: Sequence[Chart], form: str = "percent"
 
 
 def _success(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield the solved share of each task type with its interval, the runs side by side."""
+    """Yield a chart of the solved share of each task type with its interval, the runs side by side."""
     summaries = [run.summary() for run in runs]
     types = sorted({kind for summary in summaries for kind in summary.by_type})
     names = [*types, ALL] if len(types) > 1 else types
@@ -66,7 +66,7 @@ def _success(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
 
 
 def _solved_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield success over the episodes in the order in which they ended."""
+    """Yield a chart of success over the episodes in the order in which they ended."""
     series = [
         {"name": run.name, "hue": number, "points": thin_out(list(_solved_so_far(run)))}
         for number, run in enumerate(runs, first)
@@ -82,7 +82,7 @@ def _solved_so_far(run: RunResults) -> Iterator[Point]:
 
 
 def _token_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield the tokens per solved task over the episodes, learning included, if something was learned."""
+    """Yield a chart of the tokens per solved task over the episodes, with learning, if something was learned."""
     costs = [(number, run, paying) for number, run in enumerate(runs, first) if (paying := run.paying())]
     if not any(paying.has_learned for _, _, paying in costs):
         return
@@ -112,13 +112,13 @@ def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
 
 
 def thin_out(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
-    """Return evenly chosen points, always with the last."""
+    """Return evenly spaced points, always including the last."""
     step = -(-len(points) // limit)
     return [*points[:-1:step], points[-1]]
 
 
 def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:
-    """Yield success over a numeric setting, for runs that differ in nothing else."""
+    """Yield a chart of success over each numeric setting, for runs that differ in nothing else."""
     for setting, (name, over) in BY.items():
         groups = defaultdict[tuple[tuple[str, str], ...], dict[int, RunResults]](dict)
         for run in runs:
@@ -152,7 +152,7 @@ def with_options(config: Config) -> dict[str, Any]:
 
 
 def _knowledge(run: RunResults) -> Iterator[Chart]:
-    """Yield what a building run knew after each episode."""
+    """Yield a chart of what a building run knew after each episode."""
     if not run.steps:
         return
     series = [

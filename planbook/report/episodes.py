@@ -52,7 +52,7 @@ class Items:
 
     def __init__(self) -> None:
         self.size = 0
-        """Characters of the full chunks."""
+        """Characters of the full chunks, packed."""
         self._chunks: list[Chunk] = []
         self._open: list[str] = []
         self._open_size = self._count = 0
@@ -102,14 +102,14 @@ class LongTexts(Items):
 
 
 PAGE_BYTES = 25_000_000
-"""Default limit of the packed part: larger pages take seconds to open, and mail programs refuse them."""
+"""Default limit of the packed data: larger pages take seconds to open, and mail programs refuse them."""
 CALLS_WITH_PROMPTS = 600
 """Calls at either end of an episode whose prompts are on the page; those between are only in the store."""
 Json = dict[str, Any]
 
 
 def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) -> Json:
-    """Return the line of an episode; in a ``live`` run, an episode without an ending is waiting."""
+    """Return the data of an episode's line; in a ``live`` run, an episode that has not begun is shown as waiting."""
     ending, cost = episode.ending, episode.cost
     cause = ending.cause
     waits = live and episode.index not in run.order
@@ -132,7 +132,7 @@ def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) ->
 
 
 def document(events: Iterable[Event], task: Json) -> Json:
-    """Return the document of events: plays as trajectories, and the calls and records around them."""
+    """Return the events as a document: each play as a trajectory, and the calls and records around the plays."""
     parts: list[Json] = []
     for play, play_events in group_by_play(events):
         if play is None:
@@ -143,7 +143,7 @@ def document(events: Iterable[Event], task: Json) -> Json:
 
 
 def group_by_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Event]]]:
-    """Yield each play's path with its events, where the play began; events of no play come with None."""
+    """Yield the events in groups: all events of a play with its path, where the play began; others with None."""
     every = list(events)
     begun = {
         event.scope.partition("/round/")[0] for event in every if "/round/" in event.scope and event.kind == "task"
@@ -173,7 +173,10 @@ def _record(event: Event) -> Json:
 
 
 def _trajectory(trajectory: Trajectory) -> Json:
-    """Return a trajectory as JSON, with its actions as plan code, and cells without a recorded end."""
+    """Return a trajectory as JSON, in which each action is also plan code.
+
+    Cells whose end was not recorded are added; prompts in the middle of a long episode are left out.
+    """
     result: Json = trajectory.model_dump(mode="json", exclude_defaults=True, exclude={"task", "run"})
     for played, dumped in zip(trajectory.rounds, result.get("rounds", ()), strict=True):
         for step, dumped_step in zip(played.steps, dumped.get("steps", ()), strict=True):
@@ -215,7 +218,7 @@ class Packing:
         self._texts, self._documents = LongTexts(), Items()
 
     def pack(self, run: RunResults, which: str | None) -> tuple[Mapping[int, int], str]:
-        """Pack the selected episodes, by default those that fit into ``PAGE_BYTES``. Raises BadArgument.
+        """Pack the selected episodes, by default as many as fit into ``PAGE_BYTES``. Raises BadArgument.
 
         Return the numbers of their documents by episode, and a sentence if some episodes are missing.
         """
@@ -240,7 +243,7 @@ class Packing:
 
 
 def selected_episodes(run: RunResults, which: str | None) -> Sequence[Result]:
-    """Return the selected episodes that have begun, by default failed ones first. Raises BadArgument."""
+    """Return the selected episodes that have begun, by default all of them, failed ones first. Raises BadArgument."""
     begun = [episode for episode in run.episodes.values() if episode.events]
     if which == "all":
         return begun

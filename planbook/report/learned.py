@@ -16,7 +16,7 @@ from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count, rule_tex
 from planbook.wording import counted
 
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
-"""Markdown that is not interpreted in a model's text, but shown as it is written."""
+"""Markdown that is not interpreted in a model's text, but shown as written."""
 HEADING_SHIFT, LOWEST_HEADING = 3, 6
 """Levels by which headings of a manual are lowered below those of the page, and the lowest level."""
 
@@ -27,7 +27,7 @@ def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
 
 
 def learned_in_short(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
-    """Return the counts of what was learned, and of changes of the rules."""
+    """Return in words the counts of what was learned, and the number of changes of the rules."""
     known = [state.knowledge for state in states.values()]
     kinds: dict[str, list[Sized]] = {
         "rule": [knowledge.rules for knowledge in known],

@@ -61,7 +61,7 @@ def page_pieces(
 
 
 def view(number: int, run: RunResults, *, live: bool = False) -> View:
-    """Return the content of the page about a run, without the documents of its episodes."""
+    """Return the page's data about a run, without the documents of its episodes."""
     anchor = f"run-{number}"
     config = run.run.config
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]

@@ -102,7 +102,7 @@ def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
 
 
 def settings_blocks(run: RunResults) -> Iterator[Block]:
-    """Yield the settings of a run, with the options that follow from its environment."""
+    """Yield the settings of a run, with all options of its method."""
     times = [("begun", run.run.begun), ("events", f"{moment(run.first)} to {moment(run.last)}")]
     rows = list(settings(with_options(run.run.config)))
     long = {name: value for name, value in rows if "\n" in value or len(value) > LONG}
@@ -111,7 +111,7 @@ def settings_blocks(run: RunResults) -> Iterator[Block]:
 
 
 def side_by_side(runs: Sequence[RunResults]) -> Iterator[Block]:
-    """Yield a table of several runs, and the difference of each from the first over the tasks of both."""
+    """Yield a table of several runs, and the difference of each from the first over their common tasks."""
     yield from part_blocks(group_parts(group_rows(runs)))
     yield blocks.heading("The same tasks, pair by pair")
     try:

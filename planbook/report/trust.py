@@ -57,7 +57,7 @@ def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
 
 
 def _inputs(run: RunResults) -> Iterator[Block]:
-    """Yield run.json without the settings, and the changes that were recorded when the run was resumed."""
+    """Yield run.json without the settings, and the changes of inputs recorded when the run was resumed."""
     file = RunFile.read(run.run.folder)
     by = f"by planbook {file.versions.get('planbook', 'of an unknown version')}"
     yield blocks.paragraph(f"Imported {by}: these episodes were not played here." if file.imported else f"Begun {by}.")
@@ -79,7 +79,7 @@ def _inputs(run: RunResults) -> Iterator[Block]:
 
 
 def settings(value: Any) -> Iterator[tuple[str, str]]:
-    """Return settings by dotted name, without empty ones."""
+    """Yield names and values of settings by dotted name, without empty ones."""
     return ((name, text) for name, text in by_dotted_name(value) if text)
 
 

@@ -2,7 +2,7 @@
 
 Some methods make no claim about the whole task: stored procedures, given code, AutoManual (it replans as long as it
 may), AgentKit (its steps run out), ProgPrompt and Code as Policies (a program that ended may have found that it can do
-nothing), random actions. If an action of the environment delivers the answer, it is a claim, for any method.
+nothing), random actions. An action that delivers an answer is a claim of success, whatever the method.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ class ClaimCounts(BaseModel):
     claimed_and_solved: int
     claimed_and_not: int
     denied_and_solved: int
-    """Claimed not to be solved, or given up, but solved."""
+    """Claimed as not solved, or given up, but solved."""
     denied_and_not: int
     unclaimed_and_solved: int
     unclaimed_and_not: int

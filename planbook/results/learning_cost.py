@@ -30,7 +30,7 @@ class Reached(BaseModel):
 
 
 class BuildingCost(BaseModel):
-    """The output of ``planbook cost --json``; ``after`` has each building task, in order."""
+    """The output of ``planbook cost --json``; ``after`` has the state after each building task, in order."""
 
     after: tuple[Reached, ...]
     task_types: int
@@ -45,7 +45,7 @@ def reached_after(cost: BuildingCost, tasks: int) -> Reached:
 
 
 def cost_line(cost: BuildingCost) -> str:
-    """Return a line with the cost until the last procedure was found; empty if there is none."""
+    """Return a line with the cost until the last procedure was found; empty if none was found."""
     most = max((step.procedures for step in cost.after), default=0)
     if not most:
         return ""
@@ -76,7 +76,7 @@ class Paying(BaseModel):
 
     @classmethod
     def of(cls, solved: int, playing: Spent, learning: Spent) -> Self:
-        """Return the figures before any comparison with another run."""
+        """Return the figures without a comparison with another run."""
         return cls(
             solved=solved,
             calls=playing.calls,
@@ -100,7 +100,7 @@ class Paying(BaseModel):
         return bool(self.learning_calls or self.learning_tokens)
 
     def named(self, names: Mapping[str, str]) -> Self:
-        """Return the figures with the displayed name of the other run."""
+        """Return the figures, with the name of the other run replaced by its displayed name."""
         return self.model_copy(update={"beside": names.get(self.beside, self.beside)})
 
     def compared_with(self, name: str, without: "Paying") -> Self:

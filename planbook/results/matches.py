@@ -43,7 +43,7 @@ class MatchCounts(BaseModel):
 
 
 def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
-    """Count the matches of a run; None if no goal was to be matched."""
+    """Count the matches of a run, including abstentions; None if there are none."""
     matches = [(row, match) for row in rows if (match := row.match) is not None]
     if not matches:
         return None
@@ -85,5 +85,5 @@ def versions_line(found: Sequence[FoundType]) -> str:
 def _of_other_types(matched: Sequence[tuple[Result, Match]], wrong: Sequence[tuple[Result, Match]]) -> int:
     """Count the wrong matches whose own type differs from that of most tasks of the found type."""
     own = Counter((match.type, row.type) for row, match in matched)
-    usual = {found: kind for (found, kind), _ in reversed(own.most_common())}
-    return sum(usual[match.type] != row.type for row, match in wrong)
+    most_common = {found: kind for (found, kind), _ in reversed(own.most_common())}
+    return sum(most_common[match.type] != row.type for row, match in wrong)

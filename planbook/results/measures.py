@@ -1,4 +1,4 @@
-"""Measures and milestones of environments beside success.
+"""Measures and milestones of environments besides success.
 
 ``Environment.measures`` are figures, for example a game's reward; ``Environment.milestones`` are steps towards a goal.
 """
@@ -20,7 +20,7 @@ ALL = "all"
 
 
 def format_number(number: float, digits: int = 4) -> str:
-    """Return a number with significant digits, never in exponent notation."""
+    """Return a number with ``digits`` significant digits, a large one as an integer with commas."""
     return f"{number:,.0f}" if abs(number) >= 10 ** (digits - 1) else f"{number:.{digits}g}"
 
 
@@ -84,7 +84,7 @@ def milestones(rows: Sequence[Result], known: Sequence[str] = ()) -> dict[str, d
     """Count each milestone, as [episodes that reached it, episodes], for task types whose tasks have the same goal.
 
     The most frequent come first, as the others build on them. If all milestones of the environment are ``known``,
-    those that nobody reached come last, except for a type whose goal is a single milestone.
+    those that no episode reached come last, except for a type whose goal is a single milestone.
     """
     by_type = {}
     for kind in sorted({row.type for row in rows}):

@@ -63,7 +63,7 @@ class Result:
         self._attempt = _EpisodeAttempt(self.bulky)
 
     def take(self, event: Event, cost: Spent | None, invocation: int, set_aside: frozenset[str]) -> bool:
-        """Read the next event of the episode. Returns whether it is an ending that counts."""
+        """Read the next event of the episode; return whether it is an ending that counts."""
         self.events += 1
         self.spent = self.spent + cost if cost else self.spent
         if event.kind in TIMED_EVENTS:
@@ -82,7 +82,7 @@ class Result:
             self._attempt.take(event)
 
     def _take_ending(self, event: Event, set_aside: frozenset[str]) -> bool:
-        """Read the task or the ending, unless it belongs to a trial that this episode played."""
+        """Read the task or the ending, unless it is a trial's; return whether it is an ending that counts."""
         body: Any = event.body
         if event.kind not in ("task", "outcome") or not OWN.fullmatch(event.scope):
             return False
@@ -153,7 +153,7 @@ class Result:
 
     @property
     def measures(self) -> Mapping[str, float]:
-        """The environment's measures beside success."""
+        """The environment's measures besides success."""
         return self.ending.measures
 
     @property

@@ -1,4 +1,4 @@
-"""Intervals, tests and ratio estimators, in plain Python: no table needs numpy."""
+"""Intervals, tests and ratio estimators, in plain Python, so that no table needs numpy."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -31,13 +31,13 @@ def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
     """
     groups = [repeats for repeats in tasks if repeats]
     total, solved = sum(map(len, groups)), sum(map(sum, groups))
-    most = total / len(groups) if groups else 1.0
-    effect = most
+    largest = total / len(groups) if groups else 1.0
+    effect = largest
     if 0 < solved < total and len(groups) > 1:
         share = solved / total
         squares = fsum((sum(repeats) - share * len(repeats)) ** 2 for repeats in groups)
         effect = len(groups) / (len(groups) - 1) * squares / (total * share * (1 - share))
-    effect = min(max(effect, 1.0), most)
+    effect = min(max(effect, 1.0), largest)
     return wilson(solved / effect, total / effect)
 
 
@@ -66,7 +66,7 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
 
 
 def mcnemar(gained: int, lost: int) -> float:
-    """Return the p value of McNemar's exact test: the chance of a split at least as uneven of the cases that differ."""
+    """Return the p value of McNemar's exact test: the chance that the differing cases split at least as unevenly."""
     differing = gained + lost
     tail = sum(comb(differing, count) for count in range(min(gained, lost) + 1))
     return min(1.0, 2 * tail / (1 << differing))
@@ -138,7 +138,7 @@ def benjamini_hochberg(chances: Sequence[float]) -> list[float]:
 def swapped_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
     """Return the exact chances that a sum of one count per group is at most, and at least, the sum of the first counts.
 
-    All counts of a group are equally likely.
+    One count of each group is drawn, all with the same chance.
     """
     chances, first = {0: 1.0}, 0
     for counts in groups:
@@ -154,7 +154,10 @@ def swapped_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
 
 
 def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the 95 % interval of the mean and the two-sided p of Student's paired test; None if nothing varies."""
+    """Return the 95 % interval of the mean and the two-sided p of Student's paired test.
+
+    They are None for a single difference, or if all differences are the same number other than 0.
+    """
     centre, freedom = fmean(differences), len(differences) - 1
     spread = stdev(differences) / sqrt(len(differences)) if freedom else 0.0
     if not spread:
@@ -166,7 +169,7 @@ def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, 
 # Ratios of sums over tasks, for example tokens for each solved task.
 
 MIN_TASKS = 5
-"""Tasks with a denominator other than 0 that an interval requires."""
+"""Minimum number of tasks with a denominator other than 0 for an interval."""
 
 
 class Estimate(NamedTuple):

@@ -15,7 +15,7 @@ from planbook.results.measures import ALL, Measure, measures, milestones, unlock
 from planbook.results.rows import Result
 from planbook.results.statistics import wilson_over
 
-NONE: Mapping[str, int] = {}
+NO_COUNTS: Mapping[str, int] = {}
 ALWAYS = ("subtasks", "graph", "goals", "search")
 """Keys of methods' figures that ``--json`` has in every run; null if its method does not count them."""
 
@@ -65,7 +65,7 @@ class Summary(BaseModel):
     unlock_score: float | None = None
     """Crafter's score in percent, if the environment names all its milestones."""
     measures: dict[str, dict[str, Measure]] = Field(default_factory=dict)
-    """The environment's measures beside success, by task type (and ``all`` if there are several)."""
+    """The environment's measures besides success, by task type (and ``all`` if there are several)."""
     intervals: dict[str, tuple[float, float]] = Field(default_factory=dict, exclude=True)
     """The 95 % interval of the share solved, by task type and under ``all``; repeats of a task are one case."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
@@ -107,15 +107,15 @@ def summarise(
     run: str,
     spent: Spent | None = None,
     known: Sequence[str] = (),
-    unjudgeable: Mapping[str, int] = NONE,
+    unjudgeable: Mapping[str, int] = NO_COUNTS,
     figures: Sequence[type[Figures]] | None = None,
     paying: Paying | None = None,
 ) -> Summary:
     """Count the episodes of a run. One without an ending counts as NOT_RUN; those left out on purpose do not count.
 
-    ``known`` are all milestones of the environment, if they are the same for every task; ``unjudgeable`` counts the
-    tasks that were never played, by reason; ``figures`` are the method's own figures; ``paying`` is the cost of a
-    solved task.
+    ``known`` are all milestones of the environment, if they are the same for every task; ``unjudgeable`` counts, by
+    reason, the tasks that nothing can judge and that were not played; ``figures`` are the classes of the method's own
+    figures; ``paying`` is the cost of a solved task.
     """
     figures = figures_of() if figures is None else figures
     counted = [row for row in rows if not row.is_skipped]
@@ -161,7 +161,7 @@ def solved_interval(rows: Iterable[Result]) -> tuple[float, float]:
 
 
 def by_task(rows: Iterable[Result]) -> list[list[bool]]:
-    """Return the successes of the episodes of each task."""
+    """Return for each task whether each of its episodes was solved."""
     solved = defaultdict[tuple[str, str, int], list[bool]](list)
     for row in rows:
         task = row.entry.task
@@ -184,12 +184,12 @@ def _costs(spent: Spent) -> dict[str, Any]:
 
 
 def mean_actions(rows: Iterable[Result]) -> float | None:
-    """Return the mean number of actions over all played episodes, solved or not."""
+    """Return the mean number of actions over all episodes that were run, solved, failed or broken."""
     return mean_of(row.ending.actions for row in rows if row.outcome is not Outcome.NOT_RUN)
 
 
 def mean_errors(rows: Iterable[Result]) -> float | None:
-    """Return the mean number of cells that ended in an error, over all played episodes (AutoManual, table 3)."""
+    """Return the mean number of cells that ended in an error, over all episodes that were run (AutoManual, table 3)."""
     return mean_of(row.ending.error_steps for row in rows if row.outcome is not Outcome.NOT_RUN)
 
 

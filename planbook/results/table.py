@@ -1,6 +1,6 @@
 """The table of results of a run: a row for each episode, and the spending outside episodes, read in one pass.
 
-Every event is read once, in one query, so a run that is still played is seen at one moment.
+Every event is read once, in one query, so a run that is still being played is seen at one moment.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ class RunResults:
     """Events outside every episode."""
     outside_cost: Spent = NOTHING
     formulating: Spent = NOTHING
-    """The part of ``outside_cost`` that was spent on manuals."""
+    """The part of ``outside_cost`` that was spent on writing manuals."""
     steps: list[Reached] = field(default_factory=list)
     """The knowledge of a building run and its cost after each task."""
     costs: dict[str, dict[str, Spent]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
@@ -147,7 +147,7 @@ class RunResults:
         return [row for row in self.episodes.values() if not row.is_skipped]
 
     def so_far(self) -> "RunResults":
-        """Return the table without episodes that have not ended."""
+        """Return the table of the episodes that have ended."""
         ended = {*self.order, *(row.index for row in self.episodes.values() if row.is_skipped)}
         return replace(self, episodes={index: self.episodes[index] for index in sorted(ended)}, _summary=None)
 
@@ -213,8 +213,8 @@ class RunResults:
     def paying(self, rows: Sequence[Result] | None = None) -> Paying | None:
         """Return the cost of a solved task with learning included, over all rows or the given ones.
 
-        Spending outside episodes is learning. None for a forked episode, and if the spending of earlier runs on
-        learning is not known.
+        Spending outside episodes counts as learning. None for a fork, or if the spending of earlier runs on learning
+        is not known.
         """
         if self.learning_behind is None or self.run.forked:
             return None
@@ -243,7 +243,7 @@ class RunResults:
 
 
 def read_run(run: Run, name: str = "", price: Price | None = None) -> RunResults:
-    """Read a run, which may be unfinished or still be played; the default prices are those that ship."""
+    """Read a run, which may be unfinished or still being played; the default prices are those that ship."""
     results = RunResults.empty(run, name or str(run.folder), price)
     for event in run.store.events():
         if (event.scope, event.kind) != ("run", "task"):
@@ -262,8 +262,8 @@ def read_folder(folder: Path, price: Price | None = None) -> RunResults:
 def learning_behind(config: Config, price: Price | None = None) -> Spent | None:
     """Return the cost of learning the knowledge that a run plays with; None if it is not known here.
 
-    It is known of runs of `planbook build`, including the runs that they built on, but not of other folders. The manual
-    counts if the run uses everything that was learned.
+    It is known for runs of `planbook build`, including the runs that they built on, but not for other folders. Writing
+    the manual counts if the run uses everything that was learned.
     """
     if config.library == SHIPPED_LIBRARY:
         return NOTHING

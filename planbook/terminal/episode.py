@@ -31,7 +31,7 @@ from planbook.planner import (
 from planbook.wording import counted, harmless, in_words, outcome_of, score_of
 
 FIRST_LINES, FIRST_CHARS = 4, 400
-"""Lines and characters shown of folded text."""
+"""Maximum lines and characters shown of a text that is cut."""
 INDENT = 2
 """Columns of indentation."""
 DIM, GOOD, BAD, NOTE = "dim", "green", "red", "yellow"
@@ -41,7 +41,7 @@ CELL_STYLES = {FeedbackKind.DONE: GOOD, FeedbackKind.UNFINISHED: ""}
 """Styles of the results of a cell; the others are errors."""
 STEP_LINE = re.compile(rf"\d+\. {AGENT}\..* -> ")
 IN_TITLE = frozenset({"title", "done"})
-"""Fields of spans that the title and the status repeat."""
+"""Fields of spans that are not shown, since title and status have them."""
 RECALL_NAMES = {"text": "knowledge", "rule_ids": "rules"}
 """Names shown for fields of the recalled knowledge."""
 Pieces = Iterator[RenderableType]
@@ -57,7 +57,7 @@ def _indented(piece: RenderableType, depth: int = 1) -> RenderableType:
 
 
 def _folded(content: Any, style: str = "", lines: int = FIRST_LINES) -> Text:
-    """Return the first lines, and the number of characters left out."""
+    """Return the first lines of a text, and the number of characters left out."""
     content = (content if isinstance(content, str) else repr(content)).strip()
     start = "\n".join(content.splitlines()[:lines])[:FIRST_CHARS].rstrip()
     left = len(content) - len(start)
@@ -77,7 +77,7 @@ class CellRun:
     steps: Sequence[Step]
     cell: Cell | None
     before: int = 0
-    """Number of actions of the episode before it."""
+    """Number of actions that the episode took before it."""
 
     @property
     def order(self) -> int:
@@ -105,7 +105,7 @@ Item = Recalled | Round | RecordedSpan | Call | CellRun | Rewind
 
 
 def episode_pieces(trajectory: Trajectory, *, prompts: bool = False) -> Pieces:
-    """Yield everything that happened; with ``prompts``, prompts and replies whole.
+    """Yield everything that happened; with ``prompts``, also whole prompts and replies.
 
     Items are indented below the innermost open span whose scope they belong to.
     """
@@ -168,7 +168,7 @@ def _span(span: RecordedSpan) -> Pieces:
 
 
 def _call(call: Call, prompts_by_scope: dict[str, set[tuple[str, str]]], *, prompts: bool) -> Pieces:
-    """Yield role, template and cost; with ``prompts``, the messages, except those of the scope's previous prompt."""
+    """Yield role, template and cost; with ``prompts``, also the messages that are new in its scope, and the reply."""
     usage = call.reply.usage
     spent = f"{usage.prompt:,} + {usage.completion:,} tokens"
     spent += "; the reply was stopped" if call.reply.finish == "cut" else ""

@@ -1,4 +1,4 @@
-"""Output of commands for people: tables and lines, on standard error if JSON takes standard output."""
+"""Output of commands for people: tables and lines, on standard error if standard output is for JSON."""
 
 import errno
 import logging
@@ -39,14 +39,14 @@ _TO_ERRORS = _ToErrors()
 
 
 def show_log(*packages: str) -> None:
-    """Print the log of packages."""
+    """Print the logs of packages on standard error."""
     for package in packages:
         log = logging.getLogger(package)
         log.addHandler(_TO_ERRORS)  # adding it again has no effect
         log.setLevel(logging.INFO)
 
 
-def code_of(error: BaseException) -> int | None:
+def report_error(error: BaseException) -> int | None:
     """Print an error of planbook and return its exit code; return None for any other error."""
     if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
         ERRORS.print("Stopped.")
@@ -125,7 +125,7 @@ class Live:
 
 
 LINE_INTERVAL = 30.0
-"""Seconds between two plain lines."""
+"""Seconds between two lines of progress on an output that is not a terminal."""
 BAR_REFRESHES = 4
 """Updates of the bar per second."""
 BAR_WIDTH = 30
@@ -146,7 +146,7 @@ class Progress:
     def __init__(self, run: Run, title: str, total: int, endings: Iterable[Ending], paused: Callable[[], bool]) -> None:
         self._run, self._title, self._total, self._paused = run, title, total, paused
         self._endings = list(endings)
-        self._before, self._earlier = run.meter.spent.seconds, len(self._endings)
+        self._seconds_before, self._ended_before = run.meter.spent.seconds, len(self._endings)
 
     def count(self, entry: Entry, ending: Ending) -> None:
         """Count an episode."""
@@ -154,7 +154,7 @@ class Progress:
 
     @contextmanager
     def show(self, out: Console = ERRORS, every: float = LINE_INTERVAL) -> Iterator[None]:
-        """Show the progress until the block ends; nothing if the thread is quiet."""
+        """Show the progress until the block ends; show nothing if the console is quiet in this thread."""
         if out.quiet:
             yield
             return
@@ -215,9 +215,9 @@ class Progress:
             yield spending(spent, self._run.meter.budget)
         yield f"{clock(self._elapsed())} elapsed"
         if rest:
-            left = time_left(self._elapsed(), len(self._endings) - self._earlier, rest)
+            left = time_left(self._elapsed(), len(self._endings) - self._ended_before, rest)
             yield f"{'-' if left is None else f'about {clock(left)}'} left"
 
     def _elapsed(self) -> float:
         """Return the seconds of this invocation."""
-        return self._run.meter.spent.seconds - self._before
+        return self._run.meter.spent.seconds - self._seconds_before

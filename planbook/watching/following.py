@@ -20,7 +20,7 @@ ACTIVITY = ("act", "ask", "cell", "heard")
 
 
 class Following:
-    """The run as far as it has been read. ``version`` grows with every change; ``changed`` has it for each episode.
+    """The run as far as it has been read. ``version`` grows with every change; ``changed`` has it by changed episode.
 
     ``lock`` is held while the run is read or rendered.
     """
@@ -44,7 +44,7 @@ class Following:
         self.run.close()
 
     def catch_up(self) -> None:
-        """Read new events, and check if the run is being played."""
+        """Read new events, and check whether the run is being played."""
         with self.lock:
             before, row = (self.played, self.paused, self.requested), self._row
             self.played = self.run.is_played
@@ -110,12 +110,12 @@ OFFERED: dict[Doing, tuple[Request, ...]] = {
     "stopped": ("go on",),
     "over": (),
 }
-"""Requests that a run takes, by its state."""
+"""Requests that a run accepts, by its state."""
 PENDING: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}
 
 
 class RunControl:
-    """Sends requests to the run that is followed; resumes it if no process plays it."""
+    """Sends requests to the run that is followed, or resumes it if no process is playing it."""
 
     def __init__(self, following: Following) -> None:
         self._following = following
@@ -135,11 +135,11 @@ class RunControl:
 
     @property
     def problem(self) -> str:
-        """The error if the run could not be resumed."""
+        """The error if the run could not be resumed; else empty."""
         return "" if self._resumed is None or self._following.played else self._resumed.problem
 
     def ask(self, what: Request) -> None:
-        """Send a request. Raises BadRun if the store cannot be written."""
+        """Send a request, unless the run's state does not accept it. Raises BadRun if the store cannot be written."""
         doing = self.doing
         if what == "go on" and doing in ("stopped", "over"):
             self._resumed = ResumedRun(self._following)
@@ -169,7 +169,7 @@ class ResumedRun:
 
     @property
     def problem(self) -> str:
-        """The last line of its output if it failed."""
+        """The last line of its output if it failed; else empty."""
         if self._process.poll() in (None, errors.OK, errors.INTERRUPTED):
             return ""
         self._output.seek(0)

@@ -14,7 +14,7 @@ from planbook.wording import first_line
 
 ANCHOR = "run-0"
 MAX_OPEN, MAX_CHARS = 8, 160
-"""Open episodes at the top of the page, and characters of their last activity."""
+"""Maximum open episodes at the top of the page, and characters of the last activity of each."""
 
 
 class Pages:
@@ -33,7 +33,7 @@ class Pages:
         live = news | {"version": version, "sections": None, "rows": []}
         return "".join(page_pieces([run_view], news["title"], "planbook watch", live=live))
 
-    def inside(self, index: int) -> Any:
+    def document(self, index: int) -> Any:
         """Return the document of an episode; None if there is no such episode."""
         with self._run.lock:
             self._run.catch_up()

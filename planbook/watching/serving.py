@@ -29,7 +29,7 @@ HEARTBEAT = 15
 
 
 def serve(following: Following, port: int, on_address: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C; ``on_address`` gets the address with its token. Raises BadArgument for a taken port."""
+    """Serve until Ctrl-C; ``on_address`` is called with the address and token. Raises BadArgument for a taken port."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -47,7 +47,7 @@ def serve(following: Following, port: int, on_address: Callable[[str], None]) ->
 
 
 class Server(uvicorn.Server):
-    """A server that ends open streams before it shuts down, which would otherwise wait for them."""
+    """A server that ends open streams before it shuts down; otherwise, shutting down would wait for them."""
 
     def __init__(self, config: uvicorn.Config, over: asyncio.Event) -> None:
         super().__init__(config)
@@ -68,7 +68,7 @@ def application(following: Following, token: str, port: int, over: asyncio.Event
         return HTMLResponse(await run_in_threadpool(pages.page))
 
     async def episode(request: Request) -> Response:
-        document = await run_in_threadpool(pages.inside, request.path_params["index"])
+        document = await run_in_threadpool(pages.document, request.path_params["index"])
         return PlainTextResponse("There is no such episode.\n", 404) if document is None else JSONResponse(document)
 
     async def ask(request: Request) -> Response:

@@ -121,9 +121,9 @@ def test_the_tokens_of_prompts_are_reported_by_role_and_part() -> None:
     rows = {row.name: row for row in prompts.rows(("deps-minecraft",))}
     whole = next(row for name, row in rows.items() if name.startswith("deps-minecraft, planner") and "prompts" in name)
     parts = [row for name, row in rows.items() if name.startswith(f"{whole.name.rpartition(':')[0]}: ") and row.ratio]
-    own_parts = [row for row in parts if not row.name.endswith("begins as a prompt before")]
+    own_parts = [row for row in parts if not row.name.endswith("start shared with an earlier prompt")]
     assert sum(row.value or 0 for row in own_parts) == pytest.approx(whole.value, rel=0.02)
-    assert 0 < next(row.ratio or 0 for row in parts if row.name.endswith("begins as a prompt before")) < 1
+    assert 0 < next(row.ratio or 0 for row in parts if row.name.endswith("start shared with an earlier prompt")) < 1
 
 
 @pytest.mark.deep

@@ -11,7 +11,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from planbook import errors
 from planbook.compare.pairs import RunComparison, compare, compare_all
-from planbook.compare.tables import comparison_parts, verdict_lines
+from planbook.compare.tables import comparison_parts, result_lines
 from planbook.config import Config, Learning
 from planbook.envs import Verdict
 from planbook.planner import Ending
@@ -172,7 +172,7 @@ def test_a_run_played_again_shows_no_difference(asked: Path, tmp_path: Path) -> 
 def test_a_small_difference_may_be_noise(tmp_path: Path) -> None:
     first = written(tmp_path / "one", [SOLVED] * 20 + [FAILED] * 20)
     second = written(tmp_path / "two", [SOLVED] * 18 + [FAILED] * 2 + [SOLVED] * 7 + [FAILED] * 13)
-    (verdict,) = verdict_lines(held(first, second), "B")
+    (verdict,) = result_lines(held(first, second), "B")
     assert (
         verdict == "B solved 5 more of 40 (+12.5 points, -3.1 to 27.0; McNemar p = 0.18): this difference may be noise."
     )
@@ -180,7 +180,7 @@ def test_a_small_difference_may_be_noise(tmp_path: Path) -> None:
 
 def test_a_great_difference_is_more_than_noise(tmp_path: Path) -> None:
     found = held(written(tmp_path / "one", [FAILED] * 12), written(tmp_path / "two", [SOLVED] * 9 + [FAILED] * 3))
-    (verdict,) = verdict_lines(found, "B")
+    (verdict,) = result_lines(found, "B")
     assert verdict.startswith("B solved 9 more of 12 (+75.0 points, ")
     assert verdict.endswith("McNemar p = 0.0039): more than noise would give.")
 

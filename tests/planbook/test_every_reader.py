@@ -209,7 +209,7 @@ def test_whatever_can_be_read_can_be_watched(kind: str, runs: Mapping[str, Path]
         assert following.entries
         assert escape(following.run.config.planner) in pages.page()
         assert "state" in pages.news(0)[1]
-        assert pages.inside(0)["parts"]
+        assert pages.document(0)["parts"]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in REFUSED if "compare" in REFUSED[kind]])
@@ -278,7 +278,7 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_the_surroundings(
             finished = here(*READERS[reader](folder, home))
             assert finished.returncode == errors.OK, finished.printed
         with watching(folder) as (_, pages):
-            assert pages.inside(1)
+            assert pages.document(1)
         monkeypatch.setenv("PGPASSFILE", "/nowhere")
 
 

@@ -128,7 +128,7 @@ def test_a_column_of_which_the_run_has_nothing_is_empty(tmp_path: Path) -> None:
     compared = held(*played(tmp_path / "run", of("Web", "react", model="gpt-4-0613"), [ended(None)]))
     assert [each.ours for each in paper_of(compared).tables] == [{ALL: 0.0}, {}]
     assert "table 1" not in printed(compared)
-    assert differs(compared)["planner"] == ("react", "none of this paper's")
+    assert differs(compared)["planner"] == ("react", "the paper does not have this method")
 
 
 def test_each_method_finds_its_own_paper() -> None:

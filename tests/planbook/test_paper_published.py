@@ -335,4 +335,4 @@ def test_seeds_are_as_good_as_repeats_and_the_first_split_is_the_environments_ow
     by_id = config.model_copy(update={"selection": Selection(ids=("a/0",))})
     found = differs(held(*played(tmp_path / "one", by_id, {"MT4_dig_down": 1})))
     assert (found["split"], found["tasks"]) == (("tasks chosen by id", "table21"), ("1", "69"))
-    assert found["planner"] == ("react", "none of this paper's")
+    assert found["planner"] == ("react", "the paper does not have this method")

@@ -199,7 +199,7 @@ def test_everything_that_differs_is_told(tmp_path: Path) -> None:
             "in words of our own, through chat completions; models answer with Python",
             "the paper's, through the Assistants API",
         ),
-        "what was learned": ("what was known after 1 building tasks", "after all"),
+        "what was learned": ("what was known after 1 building task", "after all of them"),
         "building model": ("other-model", GPT_4),
         "building split": ("generated", "train"),
         "tasks_per_type in building": ("2", "6"),

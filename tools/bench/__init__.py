@@ -26,14 +26,14 @@ BENCHES: Mapping[str, tuple[str, ...]] = {
     "stream": ("tools.bench.stream",),
     "tools": ("tools.bench.tool_calls",),
 }
-"""Part to its modules; each has a function ``rows() -> list[Row]``."""
+"""The modules of each part; each module has a function ``rows() -> list[Row]``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One measured figure. ``ratio`` compares it with the peer or limit named in ``against``.
 
-    ``value`` is None if there is nothing to measure; then ``name`` is the reason.
+    ``value`` is None if there is nothing to measure; then ``name`` says why.
     """
 
     name: str
@@ -46,7 +46,11 @@ class Row:
     interval: tuple[float, float] | None = None
     """The 95% confidence interval of the value, in its unit."""
     cell: tuple[str, str] | None = None
+<<<<<<< HEAD
     """Line and column, for a figure in a table of figures of the same kind."""
+=======
+    """Line and column of the figure, if it is shown in a two-dimensional table."""
+>>>>>>> e_book2
 
 
 def show(part: str) -> tuple[int, dict[str, Any]]:

@@ -17,7 +17,11 @@ GAMES_PER_TYPE = 1
 STEPS = 15
 """Commands per game, the same for both engines; after each, the admissible commands are listed."""
 ROUNDS = 20
+<<<<<<< HEAD
 """Number of times that the direct engine repeats each game, since a game is too short to measure."""
+=======
+"""Number of times that the direct engine plays each game, since once is too short to measure."""
+>>>>>>> e_book2
 GOAL = 500.0
 
 
@@ -55,7 +59,7 @@ def _games() -> tuple[list[AlfworldGame], str]:
 
 
 def _script(game: AlfworldGame) -> list[str]:
-    """Return random admissible commands: half of them act on objects, the others include walking."""
+    """Return random admissible commands: half of them other than walking, the rest any."""
     engine, rng = DirectEngine(), Random(game.id)
     engine.load(game)
     engine.reset()

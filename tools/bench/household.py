@@ -1,6 +1,10 @@
 """A scripted model for ALFWorld: plans as long as those of real models, made from the shipped procedures.
 
+<<<<<<< HEAD
 Two thirds of the first plans search only a few places, and most of these fail; later plans are complete.
+=======
+Two thirds of the first plans search only a few places, and most of these fail; the plans after them are complete.
+>>>>>>> e_book2
 """
 
 import re
@@ -21,7 +25,7 @@ TYPES = (
 """Patterns of goal sentences with their task types; the first match counts."""
 HOUSEHOLD = SHIPPED / "alfworld" / "procedures" / "household.py"
 PROCEDURES = {each.type: each.code.split('"""', 2)[2].strip() for each in module_procedures(HOUSEHOLD)}
-"""Task type to the code of its procedure, without the docstring."""
+"""By task type, the code of its procedure without the docstring."""
 HABITS = (
     "likely to hold one",
     "a place where such things are kept",

@@ -57,7 +57,7 @@ def _template_rows(title: str, prompts: Sequence[Any]) -> Iterator[Row]:
     yield Row(f"{title}: {len(prompts)} prompts", whole, "tokens")
     if len(texts) > 1:
         shared = _shared_tokens(texts)
-        yield Row(f"{title}: begins as a prompt before", shared, "tokens", shared / whole, "all")
+        yield Row(f"{title}: start shared with an earlier prompt", shared, "tokens", shared / whole, "all")
     parts = Counter[str]()
     for message in (message for messages in prompts for message in messages):
         for part, tokens in _parts(message):

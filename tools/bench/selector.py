@@ -37,11 +37,15 @@ FIT_GOAL, PREDICT_GOAL = 2.0, 1.0
 ENDLESS = 20_000
 """More ticks than any game takes; also stands for a lost game."""
 Ends = Mapping[SelectorName, Sequence[float]]
-"""By selector, the ticks after which each seed's game was won."""
+"""By selector, the tick at which the game of each seed was won."""
 
 
 def rows(seeds: Sequence[int] = SEEDS) -> list[Row]:
+<<<<<<< HEAD
     """Return success rates, gains of the learned selector, and ticks per game; a hundred seeds show differences."""
+=======
+    """Return success rates, gains of the learned selector, and ticks per game; a hundred seeds suffice."""
+>>>>>>> e_book2
     records = list(horizons.recorded_rows(RECORDED))
     figures = _conditions(seeds, len(records)) + _predictor(records)
     for kind, count in tasks.PARALLEL.items():
@@ -64,7 +68,7 @@ def _conditions(seeds: Sequence[int], records: int) -> list[Row]:
 
 
 def _predictor(records: Sequence[tuple[Features, float]]) -> list[Row]:
-    """Return the times of learning and predicting: the minimum of some, since other processes only add to them."""
+    """Return the times of learning and predicting: each the minimum of several, as other processes only add to it."""
     predictor, four = horizons.fit(records), [features for features, _ in records[:4]]
     fit = min(seconds(lambda: horizons.fit(records)) for _ in range(3))
     predict = 1e3 * min(seconds(lambda: predictor.predict(four)) for _ in range(50))
@@ -145,7 +149,11 @@ def _rate(cell: tuple[str, str], won: Sequence[bool]) -> Row:
 
 
 def _gain(cell: tuple[str, str], ours: Sequence[bool], theirs: Sequence[bool], judged: bool) -> Row:
+<<<<<<< HEAD
     """Return the gain in percentage points, and the worlds that only one of the two won."""
+=======
+    """Return the gain in percentage points. ``against`` counts the worlds that only one of the two won."""
+>>>>>>> e_book2
     pairs = list(zip(ours, theirs, strict=True))
     gained, lost = pairs.count((True, False)), pairs.count((False, True))
     interval = _percent(paired_difference(gained, lost, len(pairs)))

@@ -14,7 +14,7 @@ MEASURED = {
     "planbook --help": ("from planbook.cli import planbook; planbook(['--help'])", 2.0),
     "import planbook.sandbox": ("import planbook.sandbox", 1.5),
 }
-"""Name to the code, and its maximum time as a multiple of the peer's."""
+"""By name, the code and its maximum time as a multiple of the peer's."""
 
 
 def rows() -> list[Row]:

@@ -34,7 +34,7 @@ RUNS: Mapping[str, tuple[str, dict[str, str]]] = {
     "code-as-policies-minecraft": ("code-as-policies", {"env": "minecraft", "split": "table21:4"}),
     "react-textcraft": ("react", {"env": "textcraft", "split": "test:2"}),
 }
-"""Recording to the run that it answers: the planner, and the selection of tasks."""
+"""By recording, the run that it answers: the planner, and the selection of tasks."""
 FAILS = 'assert False, "this step failed"'
 GIVEN_UP = Recorded("I give up.", 3)
 MODEL = {"models": ("openai:paced",)}
@@ -107,7 +107,11 @@ def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Timings:
 
 
 def _answer(name: str, *, fails: bool) -> Answer:
+<<<<<<< HEAD
     """Return a function that gives the recorded replies. To other conversations, after a failed plan, it gives up."""
+=======
+    """Return a function that gives the recorded replies; after a failed plan, for which there are none, it gives up."""
+>>>>>>> e_book2
     replies: dict[tuple[str, ...], Recorded] = {}
     for request in recorded_requests(name):
         reply = request["reply"]

@@ -20,7 +20,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 
 
 def seconds_together(works: Sequence[Callable[[], object]]) -> float:
-    """Run each work in its own thread; return the wall-clock time until the last one is done."""
+    """Call each function in its own thread; return the wall-clock time until the last one is done."""
     threads = [threading.Thread(target=work) for work in works]
     start = time.perf_counter()
     for thread in threads:
@@ -31,12 +31,12 @@ def seconds_together(works: Sequence[Callable[[], object]]) -> float:
 
 
 def in_turn(works: Sequence[Callable[[], float]], repeats: int) -> list[list[float]]:
-    """Return ``repeats`` results of each work. The works take turns, so that all meet the same load.
+    """Return ``repeats`` results of each function. They are called in turn, so that all meet the same load.
 
-    The first turn, which warms up, is not counted.
+    The first round, which warms up, is not counted.
     """
-    turns = [[work() for work in works] for _ in range(repeats + 1)]
-    return [list(column) for column in zip(*turns[1:], strict=True)]
+    rounds = [[work() for work in works] for _ in range(repeats + 1)]
+    return [list(column) for column in zip(*rounds[1:], strict=True)]
 
 
 def percentile(times: Sequence[float], share: float) -> float:

@@ -40,18 +40,18 @@ def _rows(transport: str, sandbox: Sandbox, calls: int, repeats: int) -> list[Ro
             partial(time_plan, environment, sandbox, calls),
         ]
         milliseconds = [1000 * median(times) for times in in_turn(works, repeats)]
-    alone, of_environment, of_plan = milliseconds
+    client_alone, of_environment, of_plan = milliseconds
     against = "the SDK's client alone"
     return [
-        Row(f"tools: a call over {transport}, {against}", alone, "ms"),
-        Row(f"tools: a call over {transport}, checked", of_environment, "ms", of_environment / alone, against),
-        Row(f"tools: a call over {transport}, from a plan", of_plan, "ms", of_plan / alone, against),
+        Row(f"tools: a call over {transport}, {against}", client_alone, "ms"),
+        Row(f"tools: a call over {transport}, checked", of_environment, "ms", of_environment / client_alone, against),
+        Row(f"tools: a call over {transport}, from a plan", of_plan, "ms", of_plan / client_alone, against),
     ]
 
 
 @contextmanager
 def serving(transport: str) -> Iterator[str]:
-    """Yield what follows ``mcp:`` in the server's name. For HTTP, start the server first."""
+    """Yield the name of a server after ``mcp:``; for HTTP, the server is started here."""
     if transport == "stdio":
         yield f"{sys.executable} {SERVER}"
         return
@@ -86,7 +86,7 @@ def client_work(command: str, calls: int) -> Iterator[Work]:
 
 @contextmanager
 def begun(command: str) -> Iterator[Environment]:
-    """Yield an environment for the server, with a task begun."""
+    """Yield an environment of the server that has begun a task."""
     server = load_environment(f"mcp:{command}")
     with TemporaryDirectory() as folder:
         tasks = Path(folder) / "tasks.json"
@@ -98,7 +98,7 @@ def begun(command: str) -> Iterator[Environment]:
 
 
 def time_actions(environment: Environment, calls: int) -> float:
-    """Return the seconds per call as an action, which checks its arguments and is added to the history."""
+    """Return the seconds per call as an action, with its arguments checked and added to the history."""
     start = time.perf_counter()
     for number in range(calls):
         environment.act(environment.actions["add"].bind(number, 1))

@@ -16,7 +16,7 @@ const hueOf = (hue, number) => `var(--c${(hue ?? number) % 8})`;
 const tip = (...words) => svg("title", {}, words.filter(Boolean).join(": "));
 const cut = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 
-// Round numbers from 0 up to the greatest value.
+// Returns round numbers from 0 to at least the greatest value.
 function ticksUpTo(most, form) {
   if (form === "percent") return [0, 0.25, 0.5, 0.75, 1];
   const rough = (most || 1) / 4;
@@ -25,7 +25,7 @@ function ticksUpTo(most, form) {
   return Array.from({ length: Math.ceil((most || 1) / step) + 1 }, (_, number) => number * step);
 }
 
-// Horizontal bars with their names at the left, those of several runs below each other.
+// Draws horizontal bars with their names on the left, those of several runs one below the other.
 function barsOf({ names, series, form }) {
   const left = 112;
   const ticks = ticksUpTo(Math.max(...series.flatMap((each) => each.values)), form);
@@ -48,7 +48,7 @@ function barsOf({ names, series, form }) {
 }
 const whisker = (x1, y1, x2, y2) => [svg("line", { class: "whisker-back", x1, y1, x2, y2 }), svg("line", { class: "whisker", x1, y1, x2, y2 })];
 
-// Lines over numbers.
+// Draws lines over a numeric axis.
 function linesOf({ series, form, over, steps }) {
   const [left, bottom] = [38, 150];
   const points = series.flatMap((each) => each.points);
@@ -90,7 +90,7 @@ function chart(it) {
     details("numbers", "in numbers", block({ block: "table", ...numbersOf(it) })));
 }
 
-// The numbers of a chart, as a table: at most eight of a line.
+// Returns the numbers of a chart as a table: about eight points for each line.
 function numbersOf({ names, series, form, over }) {
   const head = ["", ...series.map((each) => each.name)];
   if (names) return { head, rows: names.map((name, at) => [name, ...series.map((each) => (each.values[at] === null ? "–" : FORMS[form](each.values[at])))]) };

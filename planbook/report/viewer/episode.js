@@ -97,7 +97,7 @@ function drawPlay(play, root, at) {
   for (const span of play.spans ?? []) add(span.order, span.scope, null, span);
   let open = [];
   const boxes = new Set([root]);
-  const own = new Set(); // scopes that spans have to themselves
+  const own = new Set(); // scopes that belong to one span
   for (const { order, scope, draw, span } of things.sort((one, other) => one.order - other.order)) {
     open = open.filter((each) => each.span.end === undefined || each.span.end > order);
     const around = open.findLast((each) => `${scope}/`.startsWith(`${each.box.scope}/`))?.box ?? root;
@@ -125,13 +125,13 @@ function drawPlay(play, root, at) {
   }
 }
 
-// Places the spans of a box where they began: spans with a parent as a tree, spans that name their sources below a graph.
+// Places the spans of a box where they began. Spans with a parent become a tree; spans that name their sources also get a graph.
 function placeSpans({ body, spans }) {
   const isNode = ({ span: { data = {} } }) => Number.isInteger(data.number) && data.parent !== undefined;
   for (const branch of spans.filter((each) => !isNode(each))) branch.place.replaceWith(drawSpan(branch));
   const nodes = spans.filter(isNode);
   if (nodes.length) {
-    nodes[0].place.replaceWith(make("ul", { class: "tree" }, way(nodes, null, new Set())));
+    nodes[0].place.replaceWith(make("ul", { class: "tree" }, drawTree(nodes, null, new Set())));
     for (const each of nodes) each.place.remove();
   }
   const drawn = graph(spans);
@@ -140,21 +140,21 @@ function placeSpans({ body, spans }) {
   else if (drawn) body.prepend(drawn);
 }
 
-// Draws a search tree: the nodes on the chosen path at one level, rejected nodes where they were tried, with the nodes below
-// them inside.
-function way(nodes, start, seen) {
+// Draws a search tree: the nodes of the chosen path on one level, and among them the rejected nodes where they were tried, with
+// their descendants inside.
+function drawTree(nodes, start, seen) {
   const items = [];
   for (let state = start; !seen.has(state);) {
     seen.add(state);
     const tried = nodes.filter(({ span }) => (span.data.parent ?? null) === state && !seen.has(span.data.number));
-    const on = tried.findLast(({ span }) => GOOD.has(span.status)) ?? tried.filter(({ span }) => !PLAIN.has(span.status)).slice(-1)
+    const chosen = tried.findLast(({ span }) => GOOD.has(span.status)) ?? tried.filter(({ span }) => !PLAIN.has(span.status)).slice(-1)
       .find(({ span }) => nodes.some((each) => each.span.data.parent === span.data.number));
-    const rank = (each) => (each === on ? 1 : PLAIN.has(each.span.status) ? 2 : 0);
+    const rank = (each) => (each === chosen ? 1 : PLAIN.has(each.span.status) ? 2 : 0);
     for (const each of tried.sort((one, other) => rank(one) - rank(other))) {
-      const inside = each === on ? [] : way(nodes, each.span.data.number, seen);
+      const inside = each === chosen ? [] : drawTree(nodes, each.span.data.number, seen);
       items.push(make("li", {}, drawSpan(each), inside.length > 0 && make("ul", { class: "tree" }, inside)));
     }
-    if (on) state = on.span.data.number;
+    if (chosen) state = chosen.span.data.number;
   }
   return items;
 }
@@ -178,7 +178,7 @@ function drawSpan({ span, id, box }) {
   return make("div", { class: "spanned" }, found, calls.length > 0 && make("ul", { class: "glance" }, calls));
 }
 
-// Draws the payload of any span: short values in a line, texts, code, lists and tables below.
+// Draws the payload of a span: short values on one line; texts, code, lists and tables below it.
 function* payload(data, title, shown) {
   const holds = ([name, value]) => !["done", "title"].includes(name) && value && !(typeof value === "object" && !Object.keys(value).length)
     && !title.includes(String(value)) && !shown.has(typeof value === "string" ? value.trim() : value);
@@ -237,7 +237,7 @@ function drawRecall({ order, data, ...parts }) {
 
 // Returns the YES or NO that begins the reply or a line of it, and the beginning of the reply.
 function answerIn(reply) {
-  if (reply.includes("```")) return ["", ""]; // code, which is shown where it runs
+  if (reply.includes("```")) return ["", ""]; // code, which is shown in its cell
   const lines = reply.split("\n").map((each) => each.replace(/^[\s#*_`>-]+|[\s*_`]+$/g, "")).filter(Boolean);
   const word = lines.map((each) => each.match(/^(?:\w+: *)?(YES|NO)\b[.!:,]?(?:$| )/)?.[1]).find(Boolean) ?? "";
   const rest = lines.find((each) => each.replace(/\W/g, "").length > 3) ?? word;

@@ -1,4 +1,4 @@
-// Initialization of the page: sections, contents, the place that the address names. And updates of a watched run.
+// Initializes the page: sections, contents, the place that the address names. If the run is being watched, updates the page.
 
 function drawSections(sections) {
   for (const { id, title, class: kind, static: isStatic, blocks } of sections) {
@@ -13,8 +13,8 @@ function drawSections(sections) {
 // Replaces the children of one element by those of another, but keeps equal elements with their scroll position and open
 // state.
 function become(old, fresh) {
-  const news = [...fresh.childNodes];
-  for (const [number, node] of news.entries()) {
+  const nodes = [...fresh.childNodes];
+  for (const [number, node] of nodes.entries()) {
     const current = old.childNodes[number];
     if (!current) old.append(node);
     else if (current.nodeType !== node.nodeType || current.nodeName !== node.nodeName) current.replaceWith(node);
@@ -25,14 +25,14 @@ function become(old, fresh) {
       become(current, node);
     }
   }
-  while (old.childNodes.length > news.length) old.lastChild.remove();
+  while (old.childNodes.length > nodes.length) old.lastChild.remove();
 }
-const OWN = ["open", "hidden"];
-const MARKS = ["at", "now", "near", "linked", "under-way"];
+const KEPT_ATTRIBUTES = ["open", "hidden"];
+const KEPT_CLASSES = ["at", "now", "near", "linked", "under-way"];
 function takeAttributes(old, fresh) {
-  const marks = MARKS.filter((each) => old.classList.contains(each));
-  for (const { name } of [...old.attributes]) if (!OWN.includes(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
-  for (const { name, value } of fresh.attributes) if (!OWN.includes(name)) old.setAttribute(name, value);
+  const marks = KEPT_CLASSES.filter((each) => old.classList.contains(each));
+  for (const { name } of [...old.attributes]) if (!KEPT_ATTRIBUTES.includes(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (!KEPT_ATTRIBUTES.includes(name)) old.setAttribute(name, value);
   if (marks.length) old.classList.add(...marks);
 }
 
@@ -51,7 +51,7 @@ const named = () => decodeURIComponent(location.hash.slice(1));
 addEventListener("hashchange", () => go(named()));
 if (location.hash) go(named());
 
-const REFRESHED_EVERY = 1000;
+const REFRESH_MS = 1000;
 const state = document.getElementById("state");
 const stale = new Set();
 async function refresh(episode) {
@@ -113,7 +113,7 @@ function watch() {
       stale.delete(episode);
       await refresh(episode);
     }
-  }, REFRESHED_EVERY);
+  }, REFRESH_MS);
   // The token is in a cookie now; remove it from the address.
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);
 }

@@ -145,14 +145,14 @@ async function go(name) {
   const place = document.getElementById(name);
   if (!place) return;
   reveal(place);
-  if (place.matches(".steps > li")) stand(place);
+  if (place.matches(".steps > li")) selectStep(place);
   if (holder) here = holder;
   place.scrollIntoView({ block: place === holder ? "start" : "center" });
   document.querySelector(".linked")?.classList.remove("linked");
   place.classList.add("linked");
 }
 
-// Marks only the line of the plan that took a step.
+// Marks the line of the plan that took a step, and no other line.
 function mark(step, kind) {
   for (const each of document.querySelectorAll(`.code .${kind}`)) each.classList.remove(kind);
   const found = step.closest(".cell")?.querySelector(".code > code")?.children[Number(step.dataset.line) - 1];
@@ -162,12 +162,12 @@ function mark(step, kind) {
   const top = found.getBoundingClientRect().top - box.getBoundingClientRect().top;
   if (top < 0 || top > box.clientHeight - 30) box.scrollTop += top - box.clientHeight / 3;
 }
-function stand(step) {
+function selectStep(step) {
   document.querySelector(".steps .at")?.classList.remove("at");
   step.classList.add("at");
   mark(step, "now");
 }
-function move(by) {
+function moveStep(by) {
   const inside = here?.open ? here : document.querySelector(".episode[open]");
   const steps = [...(inside?.querySelectorAll(".steps > li[id]") ?? [])];
   const at = steps.findIndex((each) => each.classList.contains("at"));
@@ -175,7 +175,7 @@ function move(by) {
   if (!next) return;
   here = inside;
   reveal(next);
-  stand(next);
+  selectStep(next);
   next.scrollIntoView({ block: "nearest" });
 }
 document.addEventListener("mouseover", (event) => {
@@ -185,25 +185,25 @@ document.addEventListener("mouseover", (event) => {
 
 // Keys and clicks.
 const THEME = "planbook-theme";
-const kept = { read: () => null, write: () => {} };
+const storage = { read: () => null, write: () => {} };
 try {
   localStorage.getItem(THEME);
-  kept.read = () => localStorage.getItem(THEME);
-  kept.write = (theme) => localStorage.setItem(THEME, theme);
+  storage.read = () => localStorage.getItem(THEME);
+  storage.write = (theme) => localStorage.setItem(THEME, theme);
 } catch {
-  // without storage for file pages, the choice lasts as long as the page
+  // a page opened from a file may have no storage: then the choice lasts until it is closed
 }
-const wear = (theme) => { document.documentElement.dataset.theme = theme; };
-function turn() {
-  const worn = document.documentElement.dataset.theme;
-  const dark = worn ? worn === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  wear(dark ? "light" : "dark");
-  kept.write(dark ? "light" : "dark");
+const applyTheme = (theme) => { document.documentElement.dataset.theme = theme; };
+function toggleTheme() {
+  const { theme } = document.documentElement.dataset;
+  const dark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  applyTheme(dark ? "light" : "dark");
+  storage.write(dark ? "light" : "dark");
 }
-if (kept.read()) wear(kept.read());
+if (storage.read()) applyTheme(storage.read());
 
 const help = document.querySelector("dialog.help");
-function walk(by) {
+function moveEpisode(by) {
   const every = episodes.filter((each) => !each.hidden);
   const at = every.indexOf(here);
   const next = at < 0 ? (by > 0 ? every[0] : every.at(-1)) : every[at + by];
@@ -238,15 +238,15 @@ function leave() {
 const KEYS = {
   "/": () => { searched.focus(); searched.select(); },
   "?": () => help.showModal(),
-  j: () => walk(1),
-  k: () => walk(-1),
+  j: () => moveEpisode(1),
+  k: () => moveEpisode(-1),
   o: () => { if (here?.matches("details")) here.open = !here.open; },
   n: () => jump(1),
   N: () => jump(-1),
-  "]": () => move(1),
-  "[": () => move(-1),
+  "]": () => moveStep(1),
+  "[": () => moveStep(-1),
   c: () => { const place = here?.querySelector(".steps .at") ?? here; if (place?.id) copy(place.id); },
-  t: turn,
+  t: toggleTheme,
 };
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -258,7 +258,7 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("click", (event) => {
   const at = (selector) => event.target.closest?.(selector);
-  if (at("[data-theme-toggle]")) turn();
+  if (at("[data-theme-toggle]")) toggleTheme();
   if (at("[data-help]")) help.showModal();
   if (event.target === help) help.close();
   if (at("a.link")) {
@@ -266,15 +266,15 @@ document.addEventListener("click", (event) => {
     copy(at("a.link").hash.slice(1));
     go(at("a.link").hash.slice(1));
   }
-  const taken = at(".code [data-steps]"); // a click on a line that took steps goes to its first step, then to the next
-  if (taken) {
-    const number = [...taken.parentElement.children].indexOf(taken) + 1;
-    const steps = [...taken.closest(".cell").querySelectorAll(`.steps > [data-line="${number}"]`)];
+  const clicked = at(".code [data-steps]"); // a click on a line that took steps goes to the first of them, the next click to the second
+  if (clicked) {
+    const number = [...clicked.parentElement.children].indexOf(clicked) + 1;
+    const steps = [...clicked.closest(".cell").querySelectorAll(`.steps > [data-line="${number}"]`)];
     const next = steps[(steps.findIndex((each) => each.classList.contains("at")) + 1) % steps.length];
-    stand(next);
+    selectStep(next);
     next.scrollIntoView({ block: "nearest" });
   }
-  if (at(".steps > li[id]") && !at("a, summary")) stand(at(".steps > li[id]"));
+  if (at(".steps > li[id]") && !at("a, summary")) selectStep(at(".steps > li[id]"));
   here = at(".episode") ?? here;
 });
 
@@ -289,8 +289,8 @@ for (const run of document.querySelectorAll(".run")) {
     const words = filter.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
     const textOf = (episode) => [".id", ".goal"].map((each) => episode.querySelector(each).textContent).join(" ") + episode.dataset.type;
     for (const episode of own) {
-      const read = words.length ? textOf(episode).toLowerCase() : "";
-      episode.hidden = chosen.some((select) => episode.dataset[select.name] !== select.value) || words.some((word) => !read.includes(word));
+      const searchable = words.length ? textOf(episode).toLowerCase() : "";
+      episode.hidden = chosen.some((select) => episode.dataset[select.name] !== select.value) || words.some((word) => !searchable.includes(word));
     }
     const shown = own.filter((episode) => !episode.hidden).length;
     output.textContent = `${shown.toLocaleString("en")} of ${own.length.toLocaleString("en")} shown`;

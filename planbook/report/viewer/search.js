@@ -1,10 +1,10 @@
-// Search in everything: the page, and the packed documents one after another.
+// Searches everything: the page, and the packed documents one after another.
 
 const bar = document.querySelector(".bar");
 const searched = bar.elements.search;
 const output = bar.querySelector("output");
-const WAIT = 250;
-const SLICE = 25;
+const WAIT_MS = 250;
+const SLICE_MS = 25;
 let hits = [];
 let place = { holder: -1, hit: -1 };
 let search = 0;
@@ -18,11 +18,11 @@ const holds = (value, word, inTexts) => (typeof value === "string" ? value.toLow
   : isText(value) ? inTexts.has(value[TEXT])
     : value !== null && typeof value === "object" && Object.entries(value).some(([name, each]) => name.toLowerCase().includes(word) || holds(each, word, inTexts)));
 
-// Yields to the browser between slices of work; returns true if a newer search has begun.
+// Returns a function that lets the browser work after each slice of time, and returns true if a newer search has begun.
 function slices(own) {
   let begun = performance.now();
   return async () => {
-    if (performance.now() - begun > SLICE) {
+    if (performance.now() - begun > SLICE_MS) {
       await new Promise((resume) => setTimeout(resume));
       begun = performance.now();
     }
@@ -31,17 +31,17 @@ function slices(own) {
 }
 
 async function find(word) {
-  const over = slices((search += 1));
+  const isOver = slices((search += 1));
   clear();
   if (!word) return;
   const inTexts = new Set();
   for (const chunk of texts.chunks) {
-    if (await over()) return;
+    if (await isOver()) return;
     (await inflated(chunk.textContent)).forEach((each, number) => { if (each.toLowerCase().includes(word)) inTexts.add(texts.first(chunk) + number); });
   }
   const parts = [...document.querySelectorAll("main > header, main > section, .run > header, .run > section:not(.outside, .all-episodes), .packed, .episode")];
   for (const [number, part] of parts.entries()) {
-    if (await over()) return;
+    if (await isOver()) return;
     const found = await countIn(part, word, inTexts);
     if (found) take(part, found);
     if (number % 20 === 0 || number + 1 === parts.length) showCounts(number + 1 < parts.length);
@@ -139,6 +139,6 @@ bar.addEventListener("submit", (event) => {
 });
 bar.addEventListener("input", () => {
   clearTimeout(waiting);
-  waiting = setTimeout(() => find(searched.value.trim().toLowerCase()), WAIT);
+  waiting = setTimeout(() => find(searched.value.trim().toLowerCase()), WAIT_MS);
 });
 bar.addEventListener("click", (event) => { if (event.target.dataset.hit) jump(Number(event.target.dataset.hit)); });
