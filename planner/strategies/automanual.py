@@ -115,7 +115,7 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
 
 
 class Conclusion(Record):
-    """An episode's conclusion. ``code`` is the whole plan of a success; ``text`` names mistakes or the cause of a failure."""
+    """What an episode taught. ``code`` is the whole plan of a success; ``text`` names mistakes or a failure's cause."""
 
     text: str
     code: str = ""
