@@ -4,8 +4,8 @@ Protocols
 
 - ``journal``: ``Journal``, where an episode records its events. ``budget``: ``Ledger``, where a run counts its costs.
 - ``memory``: ``Memory``, the knowledge that an episode recalls.
-- ``models``: ``Model``, which answers.
-- ``strategies``: ``Strategy``, a planning method, with its ``Options``, ``Payload`` of spans and ``Figures``.
+- ``models``: ``Model``, which answers questions.
+- ``strategies``: ``Strategy``, a planning method, with its ``Options``, ``Figures``, and the ``Payload`` of its spans.
 
 An episode
 

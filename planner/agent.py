@@ -32,7 +32,7 @@ def plan_function(spec: ActionSpec, call: CallFunction) -> Callable[..., object]
 
 
 def seen_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
-    """Return the ``task`` of plan code; ``observation`` is the one that the reset returned."""
+    """Return the ``task`` that plan code sees; ``observation`` is the one that the reset returned."""
     fields = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
     return {**fields, "observation": observation.text}
 
@@ -46,9 +46,9 @@ def plan_value(observation: Observation) -> JsonValue:
 
 
 def plan_functions(offer: Offered, act: CallFunction, answer: CallFunction) -> dict[str, Callable[..., object]]:
-    """Return the functions of an environment's plans by dotted name.
+    """Return the functions that an environment's plans may call, by dotted name.
 
-    ``act`` carries out actions, ``answer`` queries.
+    ``act`` carries out actions, and ``answer`` answers queries.
     """
     actions = {f"{AGENT}.{name}": plan_function(spec, act) for name, spec in offer.actions.items()}
     queries = {f"{AGENT}.{name}": plan_function(spec, answer) for name, spec in offer.queries.items()}
@@ -56,14 +56,14 @@ def plan_functions(offer: Offered, act: CallFunction, answer: CallFunction) -> d
 
 
 def plan_attributes(environment: type[Environment]) -> tuple[str, ...]:
-    """Return the dotted names of the read-only attributes of an environment's plans."""
+    """Return the dotted names of the attributes that an environment's plans may read."""
     return tuple(f"{AGENT}.{name}" for name in environment.attributes)
 
 
 def functions_to_check(
     environment: type[Environment], options: BaseModel | None = None
 ) -> dict[str, Callable[..., object]]:
-    """Return the functions for a static check. They have signatures and cannot be called."""
+    """Return the functions for a static check. They only have signatures: a call raises RuntimeError."""
     return plan_functions(environment.offered(options), _not_callable, _not_callable)
 
 
@@ -104,7 +104,7 @@ def action_docs(environment: type[Environment], options: BaseModel | None = None
 
 
 def function_heads(code: str) -> str:
-    """Return signatures and docstrings of the functions in code. Code with anything else is returned unchanged."""
+    """Return the signatures and docstrings of the functions in code; the code itself if it holds anything else."""
     parts = parse_source(code).body
     functions = [part for part in parts if isinstance(part, ast.FunctionDef)]
     return "\n\n".join(map(_head, functions)) if len(functions) == len(parts) else code.strip()
@@ -129,7 +129,7 @@ def action_docs_of(environment: Environment) -> ActionDocs:
 
 
 def call_of(action: Action) -> str:
-    """Return the call of an action in plan code."""
+    """Return an action as a call in plan code."""
     return f"{AGENT}.{action}"
 
 

@@ -20,7 +20,7 @@ from planbook.planner.types import Record
 
 @dataclass(frozen=True)
 class Amount:
-    """The cost of model calls, or an upper limit of it. ``money`` is in US dollars."""
+    """The cost of model calls, or an upper limit on it. ``money`` is in US dollars."""
 
     calls: int = 0
     tokens: int = 0
@@ -38,7 +38,7 @@ class Ledger(Protocol):
     """The account of a run, shared by its threads and, in the run's store, by its processes."""
 
     def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
-        """Reserve an amount for a call, in one atomic step, if ``allows`` returns True. Return that result."""
+        """Reserve an amount for a call, in one atomic step, if ``allows`` returns True. Return whether it did."""
 
     def settle(self, call: str, spent: Amount) -> None:
         """Replace the reservation of a call by its cost."""
@@ -59,7 +59,7 @@ class Budget(Record):
     actions: int | None = Field(default=None, ge=0)
     seconds: float | None = Field(default=None, ge=0)
     formulator: float | None = Field(default=None, ge=0, lt=1, exclude_if=lambda share: share is None)
-    """Share of all limits but the actions that is reserved for writing the manual of a build."""
+    """Share of each limit, except that on actions, that is reserved for writing the manual of a build."""
 
     def manual_share(self, name: str) -> float:
         """Return the part of a limit that is reserved for the manual; a whole number of calls or tokens."""
@@ -133,7 +133,7 @@ class Meter:
         self._thread = threading.local()
         self._formulating = False
         self._actions = 0
-        """Number of actions of all processes, by the last answer of the ledger."""
+        """Number of actions of all processes, as the ledger last reported it."""
 
     @property
     def spent(self) -> Spent:
@@ -168,7 +168,7 @@ class Meter:
     def call(self, model: str, most: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Reserve the highest possible cost of a call until its reply is recorded or it fails. Raises BudgetEnded.
 
-        If only the reservations of other calls are in the way, ``wait`` is called until these have ended.
+        While only the reservations of other calls are in the way, ``wait`` is called repeatedly.
         """
         self.check_time()
         if not self.limits_calls:
@@ -296,7 +296,7 @@ def _number(name: str, amount: float) -> str:
 
 
 def amount_of(spent: Spent) -> Amount:
-    """Return the amount spent on model calls. An unknown price counts as nothing."""
+    """Return the amount spent on model calls. An unknown price counts as zero."""
     return Amount(spent.calls, spent.tokens, spent.money or 0.0)
 
 

@@ -30,7 +30,7 @@ class KnownState:
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> "tuple[KnownState, Impossible | None]":
-        """Return the state after a call, and why the call cannot succeed; None if it may.
+        """Return the state after a call, and the reason why the call cannot succeed; None if it may succeed.
 
         Queries change nothing; functions outside ``agent`` may change anything.
         """
@@ -59,14 +59,14 @@ class KnownState:
         return KnownState(self.declared, self.specs, Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:
-        """Return the value of an attribute of ``agent``, if it has only one possible value."""
+        """Return the value of an attribute of ``agent``; UNKNOWN unless only one value is possible."""
         fact = self.declared.attributes.get(path.rpartition(".")[2])
         values = self.beliefs.of(fact).values if fact else None
         return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN
 
 
 def _arguments(spec: ActionSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> list[JsonValue] | None:
-    """Return the arguments by position; None if they do not fit. A value of the wrong type is unknown."""
+    """Return the arguments by position; None if they do not fit. A value of the wrong type counts as unknown."""
     try:
         bound = spec.signature.bind(*args, **kwargs)
     except TypeError:
@@ -99,8 +99,8 @@ def dry_run_of(
 ) -> Callable[[str], list[Fault]]:
     """Return a function that finds the actions of an episode's next cell that are certain to fail when reached.
 
-    ``steps`` returns those so far; ``plan_task`` is the ``task`` of plan code. The function finds nothing if no
-    preconditions are declared.
+    ``steps`` returns the episode's steps so far; ``plan_task`` is the ``task`` of plan code. The function finds nothing
+    if no preconditions are declared.
     """
     declared = environment.preconditions(task, environment.options)
 

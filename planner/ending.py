@@ -7,9 +7,9 @@ from planbook.envs import Verdict
 from planbook.planner.types import Ending, Feedback, FeedbackKind, Outcome
 
 NO_PLAN = "no_plan"
-"""Cause of a failure in which no code was run."""
+"""Cause of a failure without a single cell."""
 NOT_JUDGED = "not_judged"
-"""Cause of an episode that ended in an environment that cannot judge whether the task was solved."""
+"""Cause if the environment's episode ended, but the environment cannot judge whether the task was solved."""
 
 
 class Judgement(NamedTuple):

@@ -44,8 +44,8 @@ again, with a longer prompt each time."""
 class Episode:
     """One task, played until it is solved, given up or out of actions. Only plan code acts, through ``run``.
 
-    Everything is written to the journal. An episode whose journal already holds events must repeat them exactly. So a
-    run is resumed, and a recorded episode replayed.
+    Everything is written to the journal. An episode whose journal already holds events must repeat them exactly. This
+    is how a run is resumed, and a recorded episode replayed.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Episode:
         ``role`` is one of ``Method.roles``, ``prompt`` a template, and ``variables`` are exactly those that it uses.
         ``history`` is the conversation to continue (``Answer.history``); without it, a new one begins. A
         different ``sample`` asks for a different reply to the same prompt. A reply without usable code may be repaired
-        twice. Raises NoPlan, after a cell of kind PARSE, if no reply is usable.
+        twice. If no reply is usable, a cell of kind PARSE is recorded, and NoPlan is raised.
         """
         frame = self._innermost()
         try:
@@ -186,10 +186,10 @@ class Episode:
         actions: int | None = None,
         **variables: object,
     ) -> PlanResult:
-        """Ask a model for a plan and run it, like ``ask`` and ``run`` together. Return feedback and conversation.
+        """Ask a model for a plan and run it, like ``ask`` and ``run``. Return the feedback and the conversation.
 
-        The conversation keeps the reply up to the end of the statement that failed or ended the cell. If the episode
-        streams, each statement runs as soon as it has arrived, and the reply stops there.
+        In the conversation, a mark follows the statement that failed or ended the cell. If the episode streams, each
+        statement runs as soon as it has arrived, and the reply is stopped after that statement.
         """
         frame, first_step = self._innermost(), len(self.steps)
         frame.begin_cell(actions)
@@ -256,7 +256,7 @@ class Episode:
         return Mark(frame.path, number, self.environment.snapshot(), frame.session.mark(), frame.names, len(self.steps))
 
     def rewind(self, mark: Mark) -> Observation:
-        """Restore environment and namespace to a mark of this frame. The steps since are marked undone, but count.
+        """Restore environment and namespace to a mark of this frame. Later steps are marked as undone, but still count.
 
         Raises WrongMark for a mark of another frame, and for one that an earlier rewind has undone.
         """
@@ -321,7 +321,7 @@ class Episode:
 
     @property
     def current_scope(self) -> Scope:
-        """The scope of the innermost frame, or of the round if none is open."""
+        """The scope of the innermost frame, or of the round if no frame is open."""
         innermost = self._frames.innermost
         return innermost.scope if innermost else self._round
 

@@ -18,7 +18,7 @@ BaseException: these unwind the host's stack through nested plans, which cannot 
 ├── CellOver         a function that plan code called ended its cell; the episode continues
 ├── FunctionError    carries an error of a method's own function past the plan that called it
 ├── EpisodeOver      the episode ended
-│   ├── RoundOver        with the environment's episode; a further round may begin
+│   ├── RoundOver        the environment's episode ended; another round may begin
 │   └── NoPlan           no model gave a plan that could be run
 ├── EpisodeBroken    the environment or the engine failed: counted BROKEN
 ├── EpisodeStopped   the user stopped the run: the episode is resumed later
@@ -132,7 +132,7 @@ class EpisodeStopped(BaseException):
 
 
 class BudgetEnded(BaseException):
-    """The run's budget is used up. The message says which limit; ``larger`` names a budget to continue with."""
+    """The run's budget is used up. ``larger`` is a limit with which to continue, such as ``calls=120``."""
 
     def __init__(self, message: str = "", larger: str = "") -> None:
         self.larger = larger
@@ -140,7 +140,7 @@ class BudgetEnded(BaseException):
 
     @property
     def name(self) -> str:
-        """The limit that was reached."""
+        """The name of the limit that was reached."""
         return self.larger.partition("=")[0]
 
 
@@ -161,7 +161,7 @@ _PACKAGE = Path(__file__).parent
 
 @contextmanager
 def environment_errors(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
-    """Turn errors of the environment into EpisodeBroken, so that they never reach the plan.
+    """Turn the environment's errors, except those of type ``but``, into EpisodeBroken. They never reach the plan.
 
     The first line of the message names the place where the error was raised; the traceback follows.
     """

@@ -48,7 +48,7 @@ class CellSteps:
         return self.feedback(output, (), "\n".join([*actions, *printed]))
 
     def without_repeats(self, text: str) -> str:
-        """Replace by a mark each observation that the report already shows in full."""
+        """Return the text with a mark in place of each observation that the report already shows in full."""
         marks = {
             brief: f"[what action {number} returned]"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
@@ -105,7 +105,7 @@ def result_feedback(result: CellResult, steps: CellSteps) -> Feedback:
 
 
 def end_feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps) -> Feedback:
-    """Return the feedback for code that was running when the episode ended."""
+    """Return the feedback for code that was running when its cell or the episode was ended."""
     faults = (Fault(FaultKind.LIMIT, "actions", ending),) if kind is FeedbackKind.LIMIT else ()
     text = steps.feedback(output, faults, steps.report(output), ending, _state(steps.environment))
     return Feedback(kind=kind, text=text, faults=faults, output=output)

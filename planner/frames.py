@@ -51,11 +51,11 @@ class Frame:
     modules: Sequence[str]
     cells: int = 0
     dry_run: Callable[[str], list[Fault]] = lambda code: []
-    """Find the actions of a cell that cannot succeed; finds nothing where dry runs are off."""
+    """Returns a fault for each action of a cell that cannot succeed; none where dry runs are off."""
     actions: int | None = None
     """Number of actions that the running cell may still take; None if only the episode limits them."""
     _printed: int = 0
-    _marked: int = 0
+    _last_mark: int = 0
     _marks: list[int] = field(default_factory=list)
 
     @property
@@ -65,12 +65,12 @@ class Frame:
 
     def new_mark(self) -> int:
         """Add a mark and return its number."""
-        self._marked += 1
-        self._marks.append(self._marked)
-        return self._marked
+        self._last_mark += 1
+        self._marks.append(self._last_mark)
+        return self._last_mark
 
     def return_to(self, mark: int) -> bool:
-        """Forget the marks made after this one. Return False if this one was itself undone."""
+        """Forget the marks made after this one. Return False if an earlier return has undone this one."""
         if mark not in self._marks:
             return False
         del self._marks[self._marks.index(mark) + 1 :]
@@ -188,7 +188,7 @@ class Frames:
 
 
 def _wrap_errors(function: Callable[..., object]) -> Callable[..., object]:
-    """Make a method's own function raise FunctionError, so that its errors do not count as the plan's.
+    """Wrap a method's own function: it raises FunctionError, so that its errors do not count as the plan's.
 
     If the model of a nested plan does not answer, the run must stop; the subtask has not failed.
     """

@@ -30,7 +30,7 @@ EventKind = Literal[
 ]
 """The kind of an event. The last five were written by planbook 0.1, which had no spans."""
 Body = Mapping[str, JsonValue]
-"""The data of an event, as JSON has it."""
+"""The data of an event, as JSON values."""
 
 
 class RecordedEvent(Protocol):
@@ -60,7 +60,7 @@ class Journal(Protocol):
 
 
 def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
-    """Write an event, or compare it with the recorded one. So running a method again resumes it.
+    """Write an event, or compare it with the recorded one. This is how running a method again resumes it.
 
     Raises JournalMismatch and JournalFailed.
     """

@@ -36,7 +36,7 @@ class Match(Payload):
     type: str = ""
     params: dict[str, JsonValue] = {}
     by: str = ""
-    """The way in which it was matched: ``pattern``, ``words`` or ``model``."""
+    """How it was matched: by ``pattern``, ``words`` or ``model``."""
     candidates: tuple[MatchCandidate, ...] = ()
     failed: str = ""
     """Kind of the failure of the procedure; empty if it did not fail or was not run."""
@@ -58,7 +58,7 @@ class Recall(Record):
     text: Text = ""
     """Knowledge for the prompt."""
     data: str = Field(default="", exclude_if=lambda data: not data)
-    """Digest of the data that the text was made from, where known."""
+    """Digest of the data that the text was made from; empty if unknown."""
     example: str = ""
     """A solved task of the environment, which also shows the reply format."""
     helpers: str = ""
@@ -76,7 +76,7 @@ class Recall(Record):
     @model_validator(mode="after")
     def _keep_digest(self) -> Self:
         if isinstance(self.text, Rendered):
-            object.__setattr__(self, "data", self.text.data)
+            object.__setattr__(self, "data", self.text.data_digest)
         elif self.data:
             object.__setattr__(self, "text", Rendered.known(self.text, self.data))
         return self

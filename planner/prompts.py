@@ -77,7 +77,7 @@ class Prompts:
         return self._prompts[name]
 
     def files(self, *patterns: str) -> Mapping[str, Path]:
-        """Return the files whose path in the folder matches one of the patterns, by that path; all without patterns."""
+        """Return the template files that match one of the patterns, by path in the folder. No patterns means all."""
         if self._folder is None:
             return {}
         paths = {path for pattern in patterns or ("**/*.j2",) for path in self._folder.glob(pattern)}

@@ -15,7 +15,7 @@ from pydantic import BaseModel, JsonValue, PlainSerializer, WrapValidator
 WORDING = frozenset({"about", "action_docs", "demonstrations", "examples", "fence", "hint", "message", "surface"})
 """Variables and fields that hold wording rather than data: descriptions, advice, worked examples, fences."""
 PLACES = frozenset({"order", "path", "scope"})
-"""Fields that hold a place in a run; they differ between two runs of the same episode."""
+"""Fields that hold a place in a run; it differs between two runs of the same episode."""
 
 
 def digest(text: str) -> str:
@@ -26,7 +26,7 @@ def digest(text: str) -> str:
 class Rendered(str):
     """A text with the digest of its data. JSON keeps only the text."""
 
-    data: str
+    data_digest: str
 
     @classmethod
     def of(cls, text: str, *data: object) -> "Rendered":
@@ -34,10 +34,10 @@ class Rendered(str):
         return cls.known(text, digest_of(*data))
 
     @classmethod
-    def known(cls, text: str, data: str) -> "Rendered":
+    def known(cls, text: str, data_digest: str) -> "Rendered":
         """Return the text with a digest that is already known."""
         rendered = cls(text)
-        rendered.data = data
+        rendered.data_digest = data_digest
         return rendered
 
 
@@ -55,9 +55,12 @@ def digest_of(*values: object) -> str:
 
 
 def data_of(value: object) -> JsonValue:
-    """Return the data in a value as JSON, without wording, places, empty fields and defaults."""
+    """Return the data in a value as JSON, without wording, places, empty fields and defaults.
+
+    A rendered text counts by its digest.
+    """
     if isinstance(value, Rendered):
-        return value.data
+        return value.data_digest
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, type):

@@ -72,13 +72,13 @@ class ReplyStream(Generic[Read_co]):
     def __init__(self, new_reader: Callable[[], ReplyReader[Read_co]], before: str) -> None:
         self._new_reader, self._before = new_reader, before
         self.reader = new_reader()
-        self._text, self._half, self._passed = "", "", 0
+        self._text, self._surrogate, self._passed = "", "", 0
         self._seconds = 0.0
         self.contradicted = False
         """True if the model now sends a different text from the one that an earlier invocation acted upon."""
 
     def __call__(self, piece: str) -> bool:
-        """Pass on new text, once the text received before has arrived again. Return False to stop the reply."""
+        """Pass on new text, once the part acted upon before has arrived again. Return False to stop the reply."""
         self._text += self._whole_characters(piece)
         if not self._text.startswith(self._before[: len(self._text)]):
             return False
@@ -123,8 +123,8 @@ class ReplyStream(Generic[Read_co]):
         return more
 
     def _whole_characters(self, piece: str) -> str:
-        """Return the piece with the half character left from the piece before, but without a trailing half."""
-        piece, self._half = self._half + piece, ""
+        """Return the piece after any high surrogate held back from the previous one. Hold back a trailing one."""
+        piece, self._surrogate = self._surrogate + piece, ""
         if piece and "\ud800" <= piece[-1] <= "\udbff":
-            piece, self._half = piece[:-1], piece[-1]
+            piece, self._surrogate = piece[:-1], piece[-1]
         return piece.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Roles: the models and the sampling that answer questions, and the JSON in their replies."""
+"""Roles: the models that answer questions, their sampling, and the JSON in their replies."""
 
 import json
 import re
@@ -89,7 +89,7 @@ class Roles:
         self._meter, self._seed = meter or Meter(), seed
 
     def seeded(self, seed: int) -> "Roles":
-        """Return the same roles with another seed, for another repeat of the same tasks."""
+        """Return the same roles with ``seed`` added to that of each sampling, for a repeat of the same tasks."""
         roles = copy(self)
         roles._seed = seed
         return roles

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from planbook.planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
 from planbook.planner.journal import Body, EventKind, Journal, record, write
-from planbook.planner.models.types import Message, PromptData, Reply, asking, data_of_prompt
+from planbook.planner.models.types import Message, PromptData, Reply, asking, data_digest
 from planbook.planner.prompts import PROMPTS, Question
 from planbook.planner.reply_stream import RecordPiece, ReplyReader, ReplyStream, WholeReply
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
@@ -21,10 +21,10 @@ NO_ANSWER = "(no answer)"
 
 
 class Scope:
-    """A place in the journal. Events of a kind and children of a name are numbered from 0.
+    """A place in the journal. Events of the same kind, and children of the same name, are numbered from 0.
 
-    So a repeated episode finds its events again. An episode, each of its rounds and each frame has a scope. Anything
-    else that asks a model gets its own scope.
+    This is how a repeated episode finds its events again. An episode, each of its rounds and each frame has a scope.
+    Anything else that asks a model gets its own scope.
     """
 
     def __init__(self, journal: Journal, path: str, roles: Roles = NO_MODELS) -> None:
@@ -70,7 +70,7 @@ class Scope:
         return number
 
     def once(self, kind: EventKind, make: Callable[[], Body]) -> Body:
-        """Return the only event of a kind. The first call makes it; later calls read it from the journal.
+        """Return the only event of a kind. The first call writes it; later calls read it from the journal.
 
         Raises JournalFailed.
         """
@@ -136,7 +136,7 @@ class Scope:
     ) -> tuple[Reply, ReplyReader[Read]]:
         """Return the next reply, fully read, from the journal if it is there.
 
-        The journal holds the pieces of a reply before the reply. Once the reply is recorded, they no longer count.
+        The pieces of a reply are recorded before the reply itself. Once that is recorded, they are ignored.
         """
         try:
             fitted = self.roles.fit(role, messages)
@@ -148,7 +148,7 @@ class Scope:
             "messages": [message.model_dump(mode="json") for message in fitted.messages],
         }
         number = self._next("ask")
-        prompt_data = PromptData(number=self._templates[template], data=data_of_prompt(messages))
+        prompt_data = PromptData(number=self._templates[template], data=data_digest(messages))
         self._templates[template] += 1
         recorded: Any = self.journal.get(self.path, "ask", number)
         if recorded is not None:

@@ -1,7 +1,7 @@
 """Spans: a method's record of its own structure, such as a subtask, a goal, a branch or a node of a graph.
 
 A method writes ``with scope.span(Subtask(text=..., depth=2)) as span: ...; span.end(done=True)``. Reports, exports and
-the terminal draw any tree of spans from titles and states; figures group spans by name.
+the terminal draw any tree of spans from titles and statuses; figures group spans by name.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -135,7 +135,7 @@ class RecordedSpan(BaseModel):
     order: int = Field(ge=0)
     """Moment of its beginning."""
     end: int | None = Field(default=None, ge=0)
-    """Moment of its end; None if it is open, equal to ``order`` if it is a moment."""
+    """Moment of its end; None if it is still open, ``order`` if it began and ended at once."""
     scope: str
     name: str
     title: str = ""

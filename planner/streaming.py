@@ -61,7 +61,7 @@ class StreamedPlan:
     """The result of a reply whose plan ran while it arrived. ``code`` is the part of the plan that counts.
 
     ``refused`` holds the faults of the part after line ``ran_to``, which was not run; ``ran_to`` is 0 if nothing ran.
-    ``error`` is the exception that ended the cell, if any. ``cut`` is True if the reply broke off there.
+    ``error`` is the exception that ended the cell, if any. ``cut`` is True if the reply broke off within the plan.
     """
 
     code: str
@@ -151,7 +151,7 @@ class StreamingPlan:
     def kept(self, reply: Reply) -> str:
         """Return the whole reply, with a mark between the statement that ended the plan and the code that was not run.
 
-        Its data are the code that ran, so conversations have the same data whether plans are streamed or not.
+        The data of the text are the code that ran, so they are the same whether plans are streamed or not.
         """
         if self._stop is None:
             return reply.text
@@ -182,9 +182,9 @@ class StreamingPlan:
             self._stop, self._refused = faulty, faults
 
     def _ready(self) -> list[Statement]:
-        """Return the waiting statements that may run now.
+        """Return the waiting statements that may run now: all before the first that needs a later one.
 
-        These are all before the first that needs a later one, if any of them acts.
+        If none of these acts, none may run.
         """
         if not any(statement.acts for statement in self._waiting) or self._waiting[-1].last_line < self._next_check:
             return []
@@ -209,7 +209,7 @@ class StreamingPlan:
                 if self._frame.run_part(self._cell, statement.source):
                     self._stop = statement
                     return
-        except BaseException as error:  # the model must not see it: its reply is recorded first
+        except BaseException as error:  # kept from the model's code, so that the reply is recorded first
             self.failed, self._stop = error, statement
 
     def _run_rest(self, reply: Reply) -> None:

@@ -61,7 +61,7 @@ def _segments(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _without_last_heading(text: str) -> str:
-    """Return the text without the heading of the code after it."""
+    """Return the text without its last line, if that is the heading of the code."""
     lines = text.rstrip().splitlines()
     heading = _heading(lines[-1]) if lines else None
     return "\n".join(lines[:-1] if heading and not heading[1] else lines).strip()

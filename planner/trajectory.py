@@ -1,7 +1,7 @@
 """The trajectory: a whole episode read back from its events. It is the only reader of these events.
 
 Prompts, learning, the report, ``show``, export, import and ``rerun`` use it, and `planbook export` writes its JSON.
-``order`` is a moment of the episode; everything sorts by it into the order of time. ``scope`` is the place:
+``order`` is a moment of the episode, by which everything is sorted in order of time. ``scope`` is the place:
 ``round/0``, or the namespace of a nested plan inside it, such as ``round/0/plan/1/execute/0``.
 """
 
@@ -72,7 +72,7 @@ class Round(TrajectoryPart):
     """The part of an episode between two resets of the environment."""
 
     worded: ClassVar = frozenset({"rewinds", "task"})
-    """The steps say which of them were undone, and prompts name the task themselves."""
+    """Left out of the digest: the steps say which of them were undone, and prompts name the task themselves."""
 
     order: int = Field(default=0, ge=0)
     """Moment of the reset."""
@@ -197,7 +197,7 @@ class _Reader:
         self._calls, self._fields = list[Call](), dict[str, Any]()
 
     def take(self, order: int, event: RecordedEvent) -> None:
-        """Take one event. Events of other kinds are ignored."""
+        """Read one event. Kinds that are not part of a trajectory are ignored."""
         body = event.body
         self._spans.take(event, order)
         match event.kind:
@@ -260,7 +260,7 @@ _Moment = tuple[int, str, EventKind, Body]
 
 
 def rows_of(trajectory: Trajectory, path: str) -> list[TrajectoryRow]:
-    """Return the events of the episode, in order, for a place in a run."""
+    """Return the events of the episode, in order, as if it had been played at ``path`` in a run."""
     numbers: Counter[tuple[str, EventKind]] = Counter()
     rows: list[TrajectoryRow] = []
     for _, scope, kind, body in sorted(_moments(trajectory, path), key=itemgetter(0)):

@@ -26,7 +26,7 @@ class FeedbackKind(StrEnum):
     RAISED = "raised"
     """The plan raised an exception."""
     LIMIT = "limit"
-    """A limit ended it: one of the sandbox, or the episode's actions."""
+    """It reached a limit of the sandbox, or the episode's limit on actions."""
 
 
 ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RAISED, FeedbackKind.LIMIT})
@@ -69,7 +69,7 @@ class Step(Record):
     """One action. ``cell`` is the number of its cell in the scope, from 0; ``line`` is the plan line that called it."""
 
     order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
-    """Moment in its episode, when read back."""
+    """Its moment in the episode, if read back from the journal."""
     scope: str
     cell: int
     line: int | None
@@ -87,7 +87,7 @@ class Feedback(Record):
     """The result of a cell, for the planner. ``line`` is the plan line of the first fault."""
 
     worded: ClassVar = frozenset({"text"})
-    """The steps and the other fields hold the data of the text."""
+    """Left out of the digest, since the steps and the other fields hold the data of the text."""
 
     kind: FeedbackKind
     text: Text
@@ -126,7 +126,7 @@ class Cell(Record):
     """One execution of plan code. ``source`` is the origin of the code: a role, a procedure, a file."""
 
     order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
-    """Moment of its end, after its steps, when read back."""
+    """The moment of its end, after its steps, if read back from the journal."""
     scope: str
     number: int
     source: str
@@ -136,7 +136,7 @@ class Cell(Record):
 
 
 class Ending(Record):
-    """The ending of an episode. ``cause`` is empty for a success, else its row in the table of failures."""
+    """The ending of an episode. ``cause`` is empty for a success, else the name of its row in the table of failures."""
 
     outcome: Outcome
     cause: str = ""
@@ -163,5 +163,5 @@ class EpisodeSettings:
     dry_run: bool = False
     """Refuse a plan before its first action if the dry run finds actions that cannot succeed.
 
-    Plans that already run while being written are not dry-run.
+    Plans that run while they are being written are not dry-run.
     """

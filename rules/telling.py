@@ -94,4 +94,4 @@ def shortened(text: str, limit: int) -> str:
         return text
     head, tail = text[: limit // 3], text[-(limit - limit // 3) :]
     short = f"{head}\n[... {len(text) - limit} characters left out ...]\n{tail}"
-    return Rendered.known(short, text.data) if isinstance(text, Rendered) else short
+    return Rendered.known(short, text.data_digest) if isinstance(text, Rendered) else short

@@ -4,7 +4,7 @@ A graph is a YAML file. In a pass, each node is asked once, after the nodes that
 values in a database, which the next pass can read.
 
     about: One line.                        # what the graph is for
-    steps: 25                               # optional: passes of an episode at most
+    steps: 25                               # optional: maximum number of passes in an episode
     manual: |                               # optional text that prompts find as db.manual
       Doors open inwards.
     guidance: Be brief.                     # likewise db.guidance
@@ -20,10 +20,10 @@ values in a database, which the next pass can read.
         model: strong                       # the role that is asked, for --model strong=...; else "graph"
         expect: {goal: text, steps: [text], "why?": text}
         store: {plan.goal: answer.goal}     # database path: part of the answer; `store: plan` keeps the whole answer
-        when: look != "nothing"             # asked only if this is true; else it is skipped and its last answer used
+        when: look != "nothing"             # if this is false, the node is skipped and its last answer is used
         every: 3                            # asked only in every third pass (the first, the fourth ...)
         else: {goal: wait, steps: []}       # the answer of a skipped node that has none yet;
-                                            # without it, the node is asked all the same
+                                            # without it, such a node is asked anyway
         if:                                 # after the answer: nodes for this pass only
           - when: answer.goal == "fight" or db.unknown | length > 3
             nodes: {arm: {prompt: With what?}}
@@ -44,22 +44,23 @@ values in a database, which the next pass can read.
         after: [plan]
         expect: code
 
-Prompts are Jinja templates and conditions are Jinja expressions, over `db`, the database, and the answers of nodes by
-their names; in `if`, `each` and `store` also over `answer`, the node's own. A node waits for the nodes that its prompt
-and its `when` use. Write `{{ }}`, `if`, `for`, filters and tests; functions, `set`, macros and other files are refused.
+Prompts are Jinja templates and conditions are Jinja expressions. They can use `db`, the database, and the answers of
+nodes by their names; `if`, `each` and `store` can also use `answer`, the node's own. A node waits for the nodes that
+its prompt and its `when` use. Write `{{ }}`, `if`, `for`, filters and tests; functions, `set`, macros and other files
+are refused.
 A value that does not exist is an error: write `db.plan | default("nothing yet")`, or test `db.plan is defined`.
 Only the text of the file is a template. Values are inserted unchanged if they are texts, else as JSON.
 A prompt has at most a million characters, and goes through at most 100,000 items in all its loops and filters.
 
-A skipped node stores nothing and branches nowhere.
+A skipped node stores nothing, and its `if` and `each` add no nodes.
 
-`expect` is one of `text` (the default), `code` (plan code), `yes/no`, `number`, `whole`, `one of: a, b` and `any`
-(JSON), a list `[text]`, fields `{name: text}`, with a question mark after those that may be left out, or `{"*": text}`
-for fields of any name. The prompt describes the form. An answer that does not fit goes back to the model a few times;
+`expect` is `text` (the default), `code` (plan code), `yes/no`, `number`, `whole`, `one of: a, b`, `any` (any JSON), a
+list `[text]`, fields `{name: text}`, where the names of optional fields end in a question mark, or `{"*": text}` for
+fields of any name. The prompt describes the form. An answer that does not fit goes back to the model a few times;
 then the pass fails. The answer to `yes/no` is the text "yes" or "no": write `gate == "yes"`.
 
-For everything else there are Python functions. `compose`, `check` and `finish` name one, as `FILE.py:name` beside the
-graph file or as `module.name` of a shipped one; see `planbook.planner.graph.hooking`.
+For everything else there are Python functions. `compose`, `check` and `finish` each name one: `FILE.py:name` for a file
+next to the graph file, or `module.name` for a shipped one; see `planbook.planner.graph.hooking`.
 
 From code (`planbook.planner`): `Graph` of `GraphNode`, a `GraphDatabase`, and `run_pass`.
 """

@@ -37,7 +37,7 @@ _MAX_TEXT = 60
 
 @dataclass(frozen=True)
 class Shape:
-    """One form of answer. ``fields`` are those of an object; ``inner`` is the form of each list item or value."""
+    """One form of answer. ``fields`` are those of an object; ``inner`` is the form of each list item or field value."""
 
     kind: str = TEXT
     fields: Mapping[str, "Shape"] = field(default_factory=dict)

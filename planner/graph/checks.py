@@ -22,7 +22,7 @@ RESERVED = frozenset(
     {DATABASE, ANSWER, "loop", "self", *"true false none True False None and or not in is if else".split()}
 )
 AGENT_PATHS = ("world", "last", "step")
-"""Database paths that exist in a graph that plays an environment, which is one with ``code:``."""
+"""Database paths that exist only in graphs that play an environment, which are those with ``code:``."""
 PlacedFault = tuple[Where, str]
 Shapes = Mapping[str, Shape]
 """The shapes of variables by name."""
@@ -35,7 +35,7 @@ class _NodePlace(NamedTuple):
     where: Where
     visible: frozenset[str]
     branch: tuple[str, int] | None = None
-    """The node whose branch it is in, and the number of that branch."""
+    """The node whose branch it is in, and the number of that branch; None outside of branches."""
 
 
 class _StoredPath(NamedTuple):

@@ -31,7 +31,7 @@ def json_value(value: JsonValue, source: str) -> JsonValue:
 
 
 def part_at(value: JsonValue, path: str) -> JsonValue:
-    """Return the part of a value at a dotted path; list items are numbered. Raises KeyError with the missing part."""
+    """Return the part of a value at a dotted path; list items are numbered. Raises KeyError with the missing name."""
     for segment in filter(None, path.split(".")):
         if isinstance(value, dict) and segment in value:
             value = value[segment]
@@ -70,7 +70,7 @@ class GraphDatabase:
         return view
 
     def get(self, path: str) -> JsonValue:
-        """Return the value at a path. Raises GraphError that names the nearest path that exists."""
+        """Return the value at a path. Raises a GraphError that names the nearest existing path."""
         try:
             return deepcopy(part_at(self._values, _check_path(path)))
         except KeyError:
@@ -165,7 +165,7 @@ def answers_text(names: Sequence[str], answers: Mapping[str, JsonValue]) -> str:
 
 
 def calls_in(code: str) -> list[str]:
-    """Return the source of each call of ``agent`` in order; nothing if the code cannot be parsed."""
+    """Return the source of each call of a method of ``agent``; an empty list if the code cannot be parsed."""
     tree = parse(code)
     if isinstance(tree, Fault):
         return []

@@ -16,9 +16,9 @@ Kind = Literal["node", "code", "branch", "loop"]
 MAX_LINE = 34
 """Maximum number of characters on a line in a box."""
 MAX_IMPLIED_ARROWS = 24
-"""Maximum number of implied arrows. Beyond it, they are left out, and each box counts its own."""
+"""Maximum number of implied arrows that are drawn. If there are more, each box shows their number instead."""
 DOT_TIMEOUT = 60
-"""Time limit of Graphviz."""
+"""Time limit for Graphviz, in seconds."""
 _MERMAID = {"node": '["{}"]', "code": '[["{}"]]', "branch": '(["{}"])', "loop": '[/"{}"/]'}
 _DOT = {
     "node": 'style="filled", fillcolor="#f5f7fa"',
@@ -42,7 +42,7 @@ class _Arrow(NamedTuple):
     kind: Literal["answer", "order", "branch"]
     label: str = ""
     implied: bool = False
-    """True if its order follows from other arrows."""
+    """True if other arrows already put its target after its source."""
 
 
 def mermaid(file: GraphFile) -> str:
@@ -59,7 +59,7 @@ def mermaid(file: GraphFile) -> str:
 
 
 def dot(file: GraphFile) -> str:
-    """Return the graph in Graphviz's language."""
+    """Return the graph in DOT, the language of Graphviz."""
     boxes, arrows = _picture(file)
     ids = {name: f"n{number}" for number, name in enumerate(boxes)}
     lines = ["digraph {", f"  label={_quoted(file.about or file.name)}; labelloc=t; fontname=Helvetica;"]
@@ -129,7 +129,7 @@ def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
 
 
 def _is_implied(edge: Edge, edges: list[Edge], later: Mapping[str, set[str]]) -> bool:
-    """Return True if the order of an edge follows from other edges."""
+    """Return True if other edges already put the edge's target after its source."""
     others = {other.target for other in edges if other.source == edge.source} - {edge.target}
     return any(edge.target in later[other] for other in others)
 

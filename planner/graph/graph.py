@@ -63,7 +63,7 @@ class Graph:
         return name in self._skipped
 
     def edges(self) -> list[Edge]:
-        """Return the edges of this pass in order of definition; those that nodes name themselves come first."""
+        """Return the edges of this pass: first those that the nodes themselves define, then the added ones."""
         edges: dict[tuple[str, str], bool] = {}
         for edge in (*_own_edges(self.nodes), *self._edges, *self._temporary_edges):
             ends = edge[:2]
@@ -92,9 +92,7 @@ class Graph:
             waiting = {edge.target for edge in edges if edge.source in left}
             layer = [name for name in left if name not in waiting]
             if not layer:
-                raise GraphError(
-                    f"the graph has a cycle: {' -> '.join(_cycle(left, edges))}; take one of its edges out"
-                )
+                raise GraphError(f"the graph has a cycle: {' -> '.join(_cycle(left, edges))}; remove one of its edges")
             layers.append(layer)
             left = {name: None for name in left if name in waiting}
         return layers
@@ -112,7 +110,7 @@ class Graph:
         self._nodes[node.name] = node
 
     def remove_node(self, name: str) -> None:
-        """Remove a node with the edges that were added to it. A node that still names it is an error."""
+        """Remove a node and the edges added to or from it. The next pass fails if another node still refers to it."""
         self._check_open(name, self._nodes)
         del self._nodes[name]
         self._edges = {edge: None for edge in self._edges if name not in edge[:2]}
@@ -124,7 +122,7 @@ class Graph:
         self._edges[Edge(source, target, shows_answer)] = None
 
     def remove_edge(self, source: str, target: str) -> None:
-        """Remove an edge that was added. To change an edge that a node names itself, use ``replace_node``."""
+        """Remove an edge made by ``add_edge``. To remove one that a node itself defines, use ``replace_node``."""
         self._check_not_evaluated(target)
         removed = [edge for edge in self._edges if edge[:2] == (source, target)]
         if not removed:
@@ -222,12 +220,12 @@ def _own_edges(nodes: Mapping[str, GraphNode]) -> Iterator[Edge]:
 def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
     for name, other in (edge[:2], edge[1::-1]):
         if name not in nodes:
-            relation = "waits for" if name == edge.source else "is waited for by"
+            relation = "waits for" if name == edge.source else "must come before"
             raise GraphError(f"{other} {relation} {name}, and there is no such node{nearest(name, nodes)}")
 
 
 def _cycle(left: Mapping[str, None], edges: list[Edge]) -> list[str]:
-    """Return one cycle among nodes that all wait for one another, such as a, b, a."""
+    """Return one cycle among nodes that each wait for another of them, such as a, b, a."""
     before: dict[str, str] = {edge.target: edge.source for edge in edges if edge.source in left and edge.target in left}
     path = [next(iter(left))]
     while before[path[-1]] not in path:

@@ -37,7 +37,7 @@ class AfterQueryError(ValueError):
 
 @dataclass(frozen=True)
 class Composing:
-    """The argument of a compose hook: the node, the database, the pass's answers so far, and its number."""
+    """The argument of a compose hook: the node, the database, the answers so far in the pass, and its number."""
 
     node: GraphNode
     database: GraphDatabase
@@ -58,7 +58,7 @@ class Finishing:
 
 
 def keep_answer_as(field: str) -> Callable[[Finishing], None]:
-    """Return a finish hook that keeps the answer in the history entry of the step, under a name."""
+    """Return a finish hook that stores the answer as a field of the current step's history entry."""
 
     def finish(finishing: Finishing) -> None:
         note(finishing.database, current_step(finishing.database), **{field: str(finishing.answer)})
@@ -67,7 +67,7 @@ def keep_answer_as(field: str) -> Callable[[Finishing], None]:
 
 
 def call(hooks: Hooks, name: str, *arguments: Any) -> Any:
-    """Call a hook. Raises GraphError if it fails, except that a ValueError passes through."""
+    """Call a hook. A ValueError that it raises passes through; any other error becomes a GraphError."""
     try:
         return hooks[name](*arguments)
     except (GraphError, ValueError):

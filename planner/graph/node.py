@@ -93,7 +93,7 @@ class EachLoop(_GraphModel):
     """The variable of the item."""
     node: BaseNode
     store: str | None = None
-    """Database path of the list of their answers."""
+    """Database path at which the list of the answers is stored."""
     before: Names = ()
     most: int = Field(default=DEFAULT_MAX_ITEMS, ge=1)
 
@@ -148,7 +148,7 @@ class GraphNode(BaseNode):
 
     @property
     def gather(self) -> str | None:
-        """Database path of the list to which a node in a loop appends its answer."""
+        """Database path of the list to which a node of a loop appends its answer; None for other nodes."""
         return self._gather
 
     def nested_nodes(self) -> Iterator["BaseNode"]:

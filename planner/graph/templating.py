@@ -1,8 +1,8 @@
 """Jinja in graph files: templates and expressions over the database and the answers of nodes, with bounded work.
 
 Only a part of the language is allowed: ``{{ }}``, ``{% if %}``, ``{% for %}``, filters and tests. Values are plain JSON
-and are never read as templates themselves. Every item that a template goes through counts towards ``MAX_ITEMS``, every
-text that it makes towards ``MAX_CHARACTERS``.
+and are never read as templates themselves. Every item that a template goes through counts towards ``MAX_ITEMS``, and no
+text that it makes may exceed ``MAX_CHARACTERS``.
 """
 
 import json
@@ -34,7 +34,7 @@ MAX_ITEMS = 100_000
 MAX_NODES = 5_000
 """Maximum number of nodes in the syntax tree of one template."""
 MAX_NUMBER = 10**15
-"""The largest number in a calculation."""
+"""The largest number allowed in a calculation."""
 FILTERS = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "join", "last",
     "length", "list", "lower", "map", "max", "min", "reject", "rejectattr", "replace", "reverse", "select",
@@ -217,7 +217,7 @@ class _JinjaSource:
         """Pairs of a path and a constant with which it is compared."""
         look_ups = list(_look_ups(tree, may_be_missing=False))
         optional = {look_up.path for look_up in look_ups if look_up.may_be_missing}
-        self.names = frozenset(meta.find_undeclared_variables(tree))  # last, because it replaces constants in the tree
+        self.names = frozenset(meta.find_undeclared_variables(tree))  # last, since this call changes the tree
         """The variables that it uses: ``db``, nodes, a loop's item."""
         self.look_ups = tuple(
             LookUp(path, any(f"{path}.".startswith(f"{start}.") for start in optional))
@@ -269,7 +269,7 @@ class Template(_JinjaSource):
 
 
 class Expression(_JinjaSource):
-    """A condition, or the place of a value."""
+    """A condition, or an expression that selects a value."""
 
     def __init__(self, source: str) -> None:
         with _reading(f"{source!r} is not an expression"):

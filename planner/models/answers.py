@@ -18,7 +18,7 @@ PIECE_LENGTH = 16
 
 
 def pass_on(text: str, on_text: OnText | None) -> tuple[str, Finish]:
-    """Pass a text on in pieces. Return the part passed on, and "cut" if the listener stopped before the end."""
+    """Pass a text on in pieces. Return the part passed on, and "cut" if the listener stopped early, else "stop"."""
     if on_text is None:
         return text, "stop"
     for start in range(0, len(text), PIECE_LENGTH):
@@ -32,7 +32,7 @@ Answer = Callable[[Sequence[Message], Sampling], str]
 
 
 class ScriptedModel:
-    """A model that answers by a function, or from a list in order. Threads may share it; each text is given once.
+    """A model that answers with a function, or from a list in order. Threads may share it; each text is given once.
 
     ``answer`` is a function of messages and sampling that returns the reply, or the list of replies. ``complete``
     raises ModelRefused if the function fails or the list is used up.
@@ -82,17 +82,17 @@ def _in_order(texts: Sequence[str], name: str) -> Answer:
 
 LOG = logging.getLogger(__name__)
 KIND = "exchange"
-"""The model name in replies. It has no folder, since that belongs to one machine."""
+"""The model name in replies. It leaves out the folder, which differs from machine to machine."""
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
 STABLE_CHECKS = 2
 """Number of consecutive checks that must find a file unchanged before it counts as complete."""
 README = """\
 # Prompts that wait for an answer
 
-Each `NNNN-KEY.prompt.md` here is a question to a language model: one whole conversation, a heading for each message.
-Whoever answers, a person or a script, writes the reply to its last message into `NNNN-KEY.answer.md`, same name before
-the first dot: the whole text of that file is the reply. Save it in one go, or under another name and rename it.
-Prompts without an answer file are still waited for. An answer stays and is used again when the same prompt returns.
+Each `NNNN-KEY.prompt.md` here is a question to a language model: a whole conversation, with a heading for each message.
+A person or a script answers the last message by writing `NNNN-KEY.answer.md`, which has the same name up to the first
+dot. The whole text of that file is the reply. Save it in one go, or write it under another name and rename it. A prompt
+without an answer file is still waiting for its answer. Answers are kept, and are used again for the same prompt.
 """
 
 
@@ -102,7 +102,7 @@ class ExchangeModel:
     ``0007-1a2b3c4d.prompt.md`` is answered by ``0007-1a2b3c4d.answer.md`` beside it. A person opens the first and
     saves the second. A script does the same for every prompt file without an answer file; it should write under another
     name and then rename. An answer is read once it holds more than white space and has stopped changing. Numbering
-    continues that of an earlier run. A prompt that was asked before (same messages, same sampling) reuses its files, so
+    continues from an earlier run. A prompt that was asked before (same messages, same sampling) reuses its files, so
     a resumed run asks nothing twice. Each waiting thread has its own prompt; they can be answered in any order.
     """
 
@@ -174,7 +174,7 @@ def _first_line(path: Path) -> str:
 
 
 def _file_state(path: Path) -> tuple[int, int]:
-    """Return size and time of change; (0, 0) for a missing or empty file."""
+    """Return the size in bytes and the modification time in nanoseconds; (0, 0) for a missing or empty file."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -32,7 +32,7 @@ OPEN, NAMED, CLOSE = "\x02", "\x03", "\x04"
 """Marks of a block. Fitting a prompt removes them, so they never reach a model."""
 _BLOCK = re.compile(f"{OPEN}({'|'.join((*LEFT_OUT_FIRST, WHOLE))}){NAMED}(.*?){CLOSE}", re.DOTALL)
 MIN_CUT = 400
-"""Minimum number of characters that are left of a piece."""
+"""Minimum number of characters to which a piece is cut."""
 MAX_MESSAGE = 16_000
 """Number of characters to which the messages of an exchange are cut before whole exchanges are left out."""
 
@@ -85,8 +85,8 @@ def fit(messages: Sequence[Message], room: int) -> Fitted:
 
 
 @dataclass(frozen=True)
-class _Block:
-    """A part of a message. It is a block if it has a name."""
+class _Piece:
+    """A piece of a message: a block if it has a name."""
 
     text: str
     name: str = ""
@@ -97,7 +97,7 @@ class _FittedConversation:
     """A conversation in pieces, the indices of messages left out, and the number of characters saved."""
 
     original: tuple[Message, ...]
-    pieces: tuple[tuple[_Block, ...], ...]
+    pieces: tuple[tuple[_Piece, ...], ...]
     left_out: frozenset[int] = frozenset()
     saved: int = 0
 
@@ -117,15 +117,15 @@ class _FittedConversation:
         ][::-1]
 
     def without(self, index: int, number: int) -> "_FittedConversation":
-        """Leave out a block."""
+        """Return the conversation with a note in place of a block."""
         message = list(self.pieces[index])
         block = message[number]
-        message[number] = _Block(f"[left out to fit the context: {block.name}]\n", WHOLE)
+        message[number] = _Piece(f"[left out to fit the context: {block.name}]\n", WHOLE)
         pieces = (*self.pieces[:index], tuple(message), *self.pieces[index + 1 :])
         return replace(self, pieces=pieces, saved=self.saved + len(block.text))
 
     def shortened(self, after: int) -> "_FittedConversation":
-        """Cut the long pieces of the messages after an index."""
+        """Return the conversation with the long pieces of the messages after an index cut."""
         cut = [[_cut_piece(piece, MAX_MESSAGE) for piece in message] for message in self.pieces[after + 1 :]]
         pieces = (*self.pieces[: after + 1], *(tuple(piece for piece, _ in message) for message in cut))
         saved = sum(missing for message in cut for _, missing in message)
@@ -145,18 +145,18 @@ def _drafts(messages: Sequence[Message]) -> Iterator[_FittedConversation]:
             yield (draft := draft.without(index, number))
 
 
-def _pieces(content: str) -> tuple[_Block, ...]:
-    pieces, end = list[_Block](), 0
+def _pieces(content: str) -> tuple[_Piece, ...]:
+    pieces, end = list[_Piece](), 0
     for match in _BLOCK.finditer(content):
-        pieces += [_Block(content[end : match.start()]), _Block(match[2], match[1])]
+        pieces += [_Piece(content[end : match.start()]), _Piece(match[2], match[1])]
         end = match.end()
-    return (*pieces, _Block(content[end:]))
+    return (*pieces, _Piece(content[end:]))
 
 
-def _with_pieces(message: Message, pieces: Iterable[_Block]) -> Message:
+def _with_pieces(message: Message, pieces: Iterable[_Piece]) -> Message:
     """Return the message with the text of these pieces. Its data stay the same."""
     text, content = "".join(piece.text for piece in pieces), message.content
-    rendered = Rendered.known(text, content.data) if isinstance(content, Rendered) else text
+    rendered = Rendered.known(text, content.data_digest) if isinstance(content, Rendered) else text
     return message if text == content else message.model_copy(update={"content": rendered})
 
 
@@ -167,7 +167,7 @@ def _first_user(messages: Sequence[Message]) -> int:
 def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
     """Return the indices of the exchanges that may be left out, oldest first.
 
-    An exchange is a reply with the messages after it. The one of the last reply stays.
+    An exchange is a reply with the messages after it. That of the last reply stays.
     """
     replies = [index for index, message in enumerate(messages) if message.role == "assistant"]
     exchanges: list[list[int]] = []
@@ -224,8 +224,8 @@ def _cut_to(draft: _FittedConversation, length: int) -> Fitted:
     return Fitted(shortened.messages(), len(draft.left_out), draft.saved + missing)
 
 
-def _cut_piece(piece: _Block, length: int) -> tuple[_Block, int]:
-    """Keep half of the length at each end, in whole lines if possible. Return the number of missing characters, too."""
+def _cut_piece(piece: _Piece, length: int) -> tuple[_Piece, int]:
+    """Cut the middle of a long piece, between lines if possible. Return the piece and the number of characters cut."""
     text = piece.text
     if len(text) <= length or piece.name == WHOLE:
         return piece, 0
@@ -233,7 +233,7 @@ def _cut_piece(piece: _Block, length: int) -> tuple[_Block, int]:
     head, tail = head[: head.rfind("\n") + 1].rstrip("\n") or head, tail[tail.find("\n") + 1 :]
     missing = len(text) - len(head) - len(tail)
     note = f"\n[{_count(missing, 'character')} cut here to fit the context]\n"
-    return _Block(f"{head}{note}{tail}", piece.name), missing
+    return _Piece(f"{head}{note}{tail}", piece.name), missing
 
 
 def _count(number: int, noun: str) -> str:

@@ -51,6 +51,7 @@ DEFAULT_URL = "https://api.openai.com/v1"
 NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
 """If this environment variable is 1, only servers on this machine are allowed."""
 MAX_BACK_OFF = 60.0
+"""Maximum number of seconds between two tries, before jitter, unless the server names a time."""
 _JITTER = random.Random()  # not the global one, which may be seeded for a run
 
 
@@ -75,7 +76,7 @@ class OpenAIModel:
         extra_body: Mapping[str, object] | None = None,
         stopped: Stopped = never_stopped,
     ) -> None:
-        """Take ``base_url`` and ``api_key``, or else OPENAI_BASE_URL and OPENAI_API_KEY.
+        """Without ``base_url`` or ``api_key``, OPENAI_BASE_URL or OPENAI_API_KEY is used.
 
         Raises ModelRefused if no request can be made with them.
         """
@@ -233,7 +234,7 @@ def _is_local(url: str) -> bool:
 
 
 def _sendable(text: str) -> str:
-    """Return the text without half surrogates, which cannot be sent."""
+    """Return the text with a question mark in place of lone surrogates, which cannot be sent."""
     return text.encode("utf-8", "replace").decode()
 
 

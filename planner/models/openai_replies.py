@@ -21,7 +21,7 @@ MIN_KEY_LENGTH = 8
 MAX_QUOTE = 400
 """Maximum number of characters quoted from a server's message."""
 NOT_RETRYABLE = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-"""Codes of a 429 that waiting does not resolve."""
+"""Error codes of a 429 response that waiting does not resolve."""
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|size|window)|(prompt|input).{0,40}(too long|too large|exceeds)", re.IGNORECASE
@@ -93,9 +93,9 @@ def retry_after(error: Failure) -> float | None:
 
 
 def max_requests(error: Failure, retries: int) -> tuple[str, int]:
-    """Return the kind of a failure, and the number of requests that may end in that kind before it is final.
+    """Return the kind of a failure, and the number of failures of that kind after which no request is made.
 
-    A busy server gets more requests. A server that sent nothing for all of ``idle`` is asked only once more.
+    A busy server gets more requests. A server that sent nothing for ``Timeouts.idle`` seconds is asked only once more.
     """
     if is_rate_limited(error):
         return "busy", 1 + BUSY_FACTOR * retries
@@ -158,7 +158,7 @@ def describe(error: Failure, key: str) -> str:
 
 
 def _without_key(text: str, key: str) -> str:
-    """Return the text without the key. A placeholder for no key stays."""
+    """Return the text without the key. A short placeholder, used where no key is needed, stays."""
     return text.replace(key, "[key]") if len(key) >= MIN_KEY_LENGTH else text
 
 
@@ -223,13 +223,13 @@ def read_stream(chunks: Iterable[Mapping[str, Any]], listener: ReplyListener) ->
             _add_chunk(received, chunk)
             if not listener.pass_on(received.text):
                 received.cut = True
-                return _join_halves(received)
+                return _join_surrogates(received)
     except (openai.APIError, BrokenStream):
         if received.reason is None:
             raise  # otherwise the text is complete, and only the token count is lost
     if received.reason is None:
         raise BrokenStream("the reply's stream ended without a finish_reason")
-    return _join_halves(received)
+    return _join_surrogates(received)
 
 
 def chunk_of(completion: object) -> Mapping[str, Any]:
@@ -278,7 +278,7 @@ def _reasoning(message: Mapping[str, Any]) -> str:
 
 
 def _usage(counted: Mapping[str, Any] | None) -> Usage | None:
-    """Return the server's count, if it has one."""
+    """Return the tokens that the server counted; None if it gives no count."""
     if not counted or not counted.get("prompt_tokens"):
         return None
     details = counted.get("prompt_tokens_details") or {}
@@ -289,8 +289,8 @@ def _usage(counted: Mapping[str, Any] | None) -> Usage | None:
     )
 
 
-def _join_halves(received: ReplyParts) -> ReplyParts:
-    """Join characters that came as two halves in two pieces, and return the reply."""
+def _join_surrogates(received: ReplyParts) -> ReplyParts:
+    """Join surrogate pairs that were split between two pieces, and return the reply."""
     received.text = received.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     received.reasoning = received.reasoning.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return received

@@ -25,7 +25,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def _blocks(text: str) -> tuple[str, str]:
-    """Split the tagged blocks off the beginning."""
+    """Return the text inside the tagged blocks at the beginning, and the rest."""
     reasoning: list[str] = []
     while opened := _OPEN.match(text):
         closed = _CLOSE.search(text, opened.end())

@@ -70,7 +70,7 @@ class RecordedMessage(Record):
 
 
 class RecordedReply(Record):
-    """One request and its reply. ``label`` names role and template; ``model`` answered."""
+    """One request and its reply. ``label`` names the role and the template; ``model`` is the model that answered."""
 
     key: str
     label: str = ""
@@ -126,9 +126,9 @@ class RecordedReplies:
             self._by_data.setdefault((*key, entry.given.data), entry)
 
     def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> FoundReply | None:
-        """Return the reply to the exact prompt that this thread is asking, else to its data, unless ``strict``.
+        """Return the reply recorded for exactly these messages; else, unless ``strict``, one for the same data.
 
-        If no reply was recorded for the data at this place of the scope, one for the same data at another place counts.
+        A reply for the data at the same place of the scope is preferred to one at another place.
         """
         if entry := self._by_key.get(request_key(messages, sampling)):
             return FoundReply(entry, reworded=False)
@@ -146,7 +146,7 @@ def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:
 
 
 def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
-    """Return the recording, without a last line that was cut off. Raises UnknownModel for any other file."""
+    """Return the header and the replies, without a last line that was cut off. Raises UnknownModel if unreadable."""
     try:
         lines = _whole_lines(path.read_bytes()).split(b"\n")[:-1]
     except OSError as error:
@@ -198,7 +198,7 @@ def _whole_lines(content: bytes) -> bytes:
 
 
 def _line(record: Record) -> bytes:
-    """Return one line of readable JSON in UTF-8; only half surrogates are escaped."""
+    """Return one line of readable JSON in UTF-8; only lone surrogates are escaped."""
     text = json.dumps(record.model_dump(mode="python"), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
@@ -270,7 +270,7 @@ class RecordedModel:
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
-    """Explain that a recording has no answer, and how the most similar entry differs."""
+    """Return a message that a recording has no answer, and how its most similar entry differs."""
     request, replies = tuple(map(RecordedMessage.of, messages)), list(entries)
     prompt = f" of {label()}" if label() else ""
     problem = f"{path} has no answer to this prompt{prompt} ({_summary(request)})"
@@ -284,7 +284,7 @@ def explain_missing(
 
 
 def _data_change(nearest: RecordedReply) -> str:
-    """Return a sentence if the data are known to differ."""
+    """Return a sentence if the data are known to differ; empty otherwise."""
     now = prompt_data()
     if nearest.given is None or now is None or nearest.label != label():
         return ""

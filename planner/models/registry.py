@@ -46,7 +46,7 @@ def load_model(spec: str, *, stopped: Stopped = never_stopped, timeouts: Timeout
     if spec.startswith(OBJECT):
         raise UnknownModel(f"{spec} was an object of the Python process that began the run; pass it again as model=")
     if spec == "none":
-        raise UnknownModel(f"none is not a model, but for planners that need none, such as procedures. {_forms()}")
+        raise UnknownModel(f"none is not a model; it is for planners that need none, such as procedures. {_forms()}")
     if kind not in _KINDS or not colon:
         raise UnknownModel(f"no model is called {spec!r}. {_forms()}")
     if not rest:

@@ -19,7 +19,7 @@ MESSAGE_TOKENS = 4
 _CACHE_SIZE = 16 << 20
 """Maximum number of characters of the messages whose token counts are cached."""
 MARGIN = 1.35
-"""Factor from the estimate to an upper limit of a prompt's tokens. The estimate of German texts was 26 % too low."""
+"""Factor from the estimate to an upper limit on a prompt's tokens. The estimate of German texts was 26 % too low."""
 
 
 @cached_up_to(_CACHE_SIZE)  # because a conversation is counted again for each reply
@@ -48,7 +48,7 @@ def estimate_prompt(messages: Iterable[Message]) -> int:
 
 
 def max_usage(messages: Iterable[Message], sampling: Sampling) -> Usage:
-    """Return an upper limit of the tokens of a call: the estimate for the prompt, and the longest reply."""
+    """Return an upper limit on the tokens of a call: the estimated prompt times MARGIN, and the longest reply."""
     prompt = int(estimate_prompt(messages) * MARGIN)
     longest = sampling.max_tokens or max(sampling.context - prompt, 0)
     return Usage(prompt=prompt, completion=longest, estimated=True)
@@ -125,6 +125,6 @@ class Prices(Record):
         return self.models[max(known, key=len)] if known else None
 
 
-def _is_version(name: str, of: str) -> bool:
-    """Return True if the rest of the name is a date: gpt-4o-audio is not gpt-4o and costs more."""
-    return name.startswith(of) and _VERSION.fullmatch(name[len(of) :]) is not None
+def _is_version(name: str, known: str) -> bool:
+    """Return True if only a date or "latest" follows the known name: gpt-4o-audio is not gpt-4o and costs more."""
+    return name.startswith(known) and _VERSION.fullmatch(name[len(known) :]) is not None

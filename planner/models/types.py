@@ -27,12 +27,12 @@ class Message(Record):
     role: Speaker
     """The author."""
     content: Text
-    """The text, a string."""
+    """The text."""
 
     @property
-    def data(self) -> str:
-        """The digest of the content's data; of the content itself if they are unknown."""
-        return self.content.data if isinstance(self.content, Rendered) else digest(self.content)
+    def data_digest(self) -> str:
+        """The digest of the content's data; of the content itself if its data are unknown."""
+        return self.content.data_digest if isinstance(self.content, Rendered) else digest(self.content)
 
 
 class Sampling(Record):
@@ -47,13 +47,13 @@ class Sampling(Record):
     seed: int | None = 0
     """Seed of the server's sampling, if the server supports one."""
     stop: tuple[str, ...] = ()
-    """Texts at which a reply ends."""
+    """Stop sequences: strings at which a reply ends."""
     sample: int = 0
     """Index of the sample of the same request, from 0. Above temperature 0, samples differ."""
 
 
 class Usage(Record):
-    """Token counts of the server, or ``estimated`` ones. ``prompt`` includes ``cached`` tokens."""
+    """The server's token counts, or ``estimated`` ones. ``prompt`` includes ``cached`` tokens."""
 
     prompt: int = 0
     completion: int = 0
@@ -67,11 +67,11 @@ class Usage(Record):
 
 
 Finish = Literal["stop", "length", "cut", "refused"]
-"""The reason why a reply ended: by itself, at max_tokens, because ``on_text`` stopped it, or by a content filter."""
+"""Why a reply ended: it was complete, it reached ``max_tokens``, ``on_text`` stopped it, or it was refused or empty."""
 
 
 class Reply(Record):
-    """A model's reply. Only ``text`` must be given.
+    """A model's reply. Only ``text`` is required.
 
     >>> Reply(text="Yes.", usage=Usage(prompt=20, completion=2)).usage.total
     22
@@ -86,7 +86,7 @@ class Reply(Record):
     model: str = ""
     """The server's own name for the model."""
     seconds: float = 0.0
-    """The duration of the call."""
+    """The duration of the call in seconds."""
     replayed: bool = False
     """True if it comes from a recording and cost nothing."""
     reasoning: str = Field(default="", exclude_if=lambda reasoning: not reasoning)
@@ -114,10 +114,12 @@ class Model(Protocol):
 
 
 class PromptData(Record):
-    """The data of a prompt: the digest, and the number of earlier prompts of the same template in the scope."""
+    """Identifies a prompt by its data, whatever its wording."""
 
     number: int
+    """Number of earlier prompts from the same template in the scope."""
     data: str
+    """Digest of the data."""
 
 
 class Asked(NamedTuple):
@@ -134,7 +136,7 @@ _asked: ContextVar[Asked] = ContextVar("asked", default=_NO_QUESTION)
 
 @contextmanager
 def asking(label: str = "", place: str = "", data: PromptData | None = None) -> Iterator[None]:
-    """Describe the question asked inside, for recordings, exchanges and budgets."""
+    """Describe the question asked inside the ``with`` block, for recordings, exchanges and budgets."""
     token = _asked.set(Asked(label, place, data))
     try:
         yield
@@ -143,7 +145,7 @@ def asking(label: str = "", place: str = "", data: PromptData | None = None) -> 
 
 
 def label() -> str:
-    """Return the name of the question that this thread is asking."""
+    """Return the role and the template of the question that this thread is asking; empty if it asks none."""
     return _asked.get().label
 
 
@@ -153,13 +155,13 @@ def journal_place() -> str:
 
 
 def prompt_data() -> PromptData | None:
-    """Return the data of the prompt that this thread is asking; None outside of an episode."""
+    """Return what identifies the prompt that this thread is asking; None if it asks none."""
     return _asked.get().data
 
 
-def data_of_prompt(messages: Sequence[Message]) -> str:
+def data_digest(messages: Sequence[Message]) -> str:
     """Return the digest of the data in a conversation, regardless of its wording."""
-    return digest_of([(message.role, message.data) for message in messages])
+    return digest_of([(message.role, message.data_digest) for message in messages])
 
 
 def request_key(messages: Sequence[Message], sampling: Sampling) -> str:

@@ -1,4 +1,4 @@
-"""Wait for a model, with a time limit and interruptibly; threads of the same model may wait together."""
+"""Wait for a model, with a time limit and interruptibly; threads that ask the same model may wait together."""
 
 import queue
 import threading
@@ -32,7 +32,7 @@ class Timeouts(Record):
 
 
 USUAL_TIMEOUTS = Timeouts()
-"""The timeouts without `--timeout`."""
+"""The default timeouts."""
 
 
 def never_stopped() -> bool:
@@ -87,7 +87,7 @@ def _read_into(
     make: Callable[[], Iterable[Item]],
     closed: threading.Event,
 ) -> None:
-    """Put each item into the queue as a tuple of one, then an empty tuple, or the exception."""
+    """Put each item into the queue as a tuple of one; at the end, an empty tuple or the exception."""
     try:
         for item in make():
             items.put((item,))
@@ -105,7 +105,7 @@ class Gate:
         self._stopped, self._lock, self._not_before = stopped, threading.Lock(), 0.0
 
     def close_for(self, seconds: float) -> None:
-        """Close the gate for this many seconds, at the server's request."""
+        """Close the gate for at least this many seconds."""
         with self._lock:
             self._not_before = max(self._not_before, time.monotonic() + seconds)
 

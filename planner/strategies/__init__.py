@@ -44,7 +44,7 @@ METHODS: Mapping[str, Method] = _ShippedMethods()
 
 
 def method(name: str) -> Method:
-    """Return the planning method with that name, or of FILE.py:NAME. Raises UnknownStrategy."""
+    """Return the planning method with that name, which may be FILE.py:NAME. Raises UnknownStrategy."""
     if is_method_file(name):
         return load_from_file(name)
     if name in METHODS:  # other packages may not replace a shipped one
@@ -60,7 +60,7 @@ def method(name: str) -> Method:
 def _methods_in(name: str) -> tuple[Method, ...]:
     """Return the methods whose spans a run with that planner may hold.
 
-    A run with an external planner, or without one, may be mixed, as imported runs are; then all methods count.
+    A run with an external planner, or none, may hold episodes of any method, as imported runs do.
     """
     if name in METHODS:
         return (METHODS[name],)
@@ -80,5 +80,5 @@ def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
 
 
 def is_method_file(name: str) -> bool:
-    """Return True if the name of a method begins with its file."""
+    """Return True if a method's name has the form FILE.py or FILE.py:NAME."""
     return name.partition(":")[0].endswith(".py")

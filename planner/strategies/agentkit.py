@@ -1,9 +1,9 @@
 """AgentKit (section 2): a graph of prompts with one pass per step. One node's answer is the plan code of the step.
 
 For its prompts, the database of the graph holds ``world`` (goal, about, action_docs, manual, scene, observation,
-previous, state, knowledge, and left: the number of actions left), ``last`` (code, feedback) and ``step`` (number, from
-0, nth, from 1, and most). It lacks values that do not exist yet: ``{{ db.last.code | default("Nothing was done yet.")
-}}``.
+previous, state, knowledge, and left: the number of actions left), ``last`` (code, feedback) and ``step`` (number from
+0, nth from 1, most). Values that do not exist yet are missing; write ``{{ db.last.code | default("Nothing was
+done yet.") }}``.
 
 This file also has the baseline of random actions (the paper's table 1).
 """
@@ -199,7 +199,7 @@ class Passes(Figures):
 
 RANDOM = "random"
 CELLS_PER_ACTION = 3
-"""Maximum number of cells for each action of the episode, since actions may not count in an environment."""
+"""Maximum number of cells for each action of the episode, since a cell may fail before it acts."""
 
 
 class RandomOptions(Options):
@@ -230,8 +230,9 @@ NOTHING_LISTED = (
 def choices_in(environment: Environment) -> Sequence[Action]:
     """Return the actions to draw from.
 
-    If all arguments have few values, these are all actions with all arguments. Otherwise they are the actions that the
-    environment lists as possible, else its goals if each is an action, else its actions without free arguments.
+    If all arguments have few values, these are all actions with all combinations of arguments. Otherwise they are the
+    actions that the environment lists as possible, else its goals if each is an action, else its actions without free
+    arguments.
     """
     calls = [list(_calls(spec)) for spec in environment.offer.actions.values()]
     fixed = [action for actions in calls for action in actions]

@@ -93,7 +93,7 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
 
 
 def _procedure_result(episode: Episode, recall: Recall) -> str:
-    """Return the result of the stored procedure that did not do the task; empty if there was none.
+    """Return the result of the stored procedure, which did not solve the task; empty if there was none.
 
     A procedure may know more about the task than a model should see. In that case its actions are left out.
     """
@@ -115,7 +115,7 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
 
 
 class Conclusion(Record):
-    """A conclusion. ``code`` is the whole plan of a success; ``text`` names mistakes, or the cause of a failure."""
+    """What an episode taught. ``code`` is the whole plan of a success; ``text`` names mistakes or a failure's cause."""
 
     text: str
     code: str = ""
@@ -124,7 +124,7 @@ class Conclusion(Record):
 def conclude(
     scope: Scope, trajectory: Trajectory, environment: type[Environment], options: BaseModel, *, always: bool = False
 ) -> Conclusion:
-    """Ask for the conclusion; it is empty if no reply is usable. Raises ModelError, BudgetEnded.
+    """Return the planner's conclusion from an episode; empty if no reply is usable. Raises ModelError, BudgetEnded.
 
     A success with a single plan needs no question, since that plan is the whole code; ``always`` asks anyway.
     """

@@ -150,7 +150,7 @@ class Options(BaseModel):
         return demonstrations
 
     def in_force(self, environment: str) -> dict[str, JsonValue]:
-        """Return all options by name. Those left open get the values that follow from the environment."""
+        """Return the values of all options by name. Those of unset options follow from the environment."""
         return self.model_dump(mode="json")
 
     def texts(self, environment: str) -> Mapping[str, str]:
@@ -160,7 +160,7 @@ class Options(BaseModel):
 
 @dataclass(frozen=True)
 class Method:
-    """A strategy with its options, summary, roles, templates and figures. No other file names a method.
+    """A strategy with its options, summary, roles, templates and figures.
 
     ``demonstrations`` names the demonstrations that it shows to models (``Recall.demonstrations``); ``stand_ins`` are
     those shown only if another is missing. ``sometimes`` maps a role that is not always asked to a function that
@@ -222,7 +222,7 @@ def ask_or_empty(scope: Scope, role: str, prompt: Prompt, **variables: Any) -> s
 
 
 def model_task(episode: Episode) -> Mapping[str, JsonValue]:
-    """Return the changes to the ``task`` of plan code by a model: only the params that models may know."""
+    """Return the changes to ``task`` for plan code written by a model: it only has the params that models may know."""
     return {"params": dict(episode.environment.told_params(episode.task))}
 
 
@@ -281,7 +281,7 @@ def load_from_file(spec: str) -> Method:
 
 
 def _functions(members: Mapping[str, Any]) -> list[str]:
-    """Return the public functions that a file defines with two parameters, as a method has."""
+    """Return the public functions that a file defines with two parameters, as methods have."""
     return [
         name
         for name, member in members.items()

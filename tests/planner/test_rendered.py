@@ -43,8 +43,8 @@ def test_where_in_a_run_it_happened_is_no_data() -> None:
 def test_a_text_made_from_data_counts_as_these_wherever_it_is_put() -> None:
     one, other = Rendered.of("You see a desk.", "a desk"), Rendered.of("There is a desk.", "a desk")
     assert digest_of({"scene": one}) == digest_of({"scene": other}) != digest_of({"scene": str(one)})
-    assert Message(role="user", content=one).data == Message(role="user", content=other).data
-    assert Message(role="user", content=one).data != Message(role="user", content=str(one)).data
+    assert Message(role="user", content=one).data_digest == Message(role="user", content=other).data_digest
+    assert Message(role="user", content=one).data_digest != Message(role="user", content=str(one)).data_digest
     feedback = [Feedback(kind=FeedbackKind.RAISED, text=text) for text in (one, other)]
     assert digest_of(feedback[0]) == digest_of(feedback[1])
 

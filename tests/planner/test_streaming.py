@@ -27,7 +27,7 @@ from planbook.planner import (
     Sampling,
     ScriptedModel,
 )
-from planbook.planner.models.types import OnText, data_of_prompt
+from planbook.planner.models.types import OnText, data_digest
 from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.planner.streaming import NOT_RUN
 from planbook.planner.trajectory import in_reading_order
@@ -103,7 +103,7 @@ def test_a_sound_plan_does_the_same_as_without_streaming(sandbox: Sandbox) -> No
     streamed, waited = MemoryJournal(), MemoryJournal()
     ours, theirs = Piecewise(SOUND, list), Piecewise(SOUND, list)
     assert played(sandbox, ours, streamed, **OPTIONS) == played(sandbox, theirs, waited, stream=False, **OPTIONS)
-    assert [data_of_prompt(asked) for asked in ours.asked] == [data_of_prompt(asked) for asked in theirs.asked]
+    assert [data_digest(asked) for asked in ours.asked] == [data_digest(asked) for asked in theirs.asked]
 
     def told(journal: MemoryJournal, kind: str) -> list[Any]:
         return [{**body, "code": ""} for (_, each, _), body in journal.events.items() if each == kind]

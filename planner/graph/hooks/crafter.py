@@ -179,7 +179,7 @@ def keep_unknown(finishing: Finishing) -> None:
 def keep_plan(finishing: Finishing) -> None:
     """Keep the actor's plan with the step at which it was first made.
 
-    An expired plan cannot be kept. A reply that keeps it counts as a new plan.
+    A reply that keeps an expired plan counts as a new plan.
     """
     database, plan = finishing.database, dict(_mapping(finishing.answer))
     is_kept = plan.pop("kept") == "yes" and plan_stands(database)
@@ -196,7 +196,7 @@ def _is_nothing(text: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Return a name without punctuation and case, which models do not keep."""
+    """Return a name without punctuation and case, which models often change."""
     return re.sub(r"[^a-z0-9]", "", name.casefold().removeprefix(f"{AGENT}."))
 
 
@@ -206,11 +206,11 @@ def _mapping(value: JsonValue) -> Mapping[str, Any]:
     return value
 
 
-# The text above its prompts. It begins with the manual and ends with the parts that change most, since servers charge
+# The text above the prompts. It begins with the manual and ends with the parts that change most, since servers charge
 # less for a cached beginning.
 
 WINDOW = 25
-"""Number of steps in the history of a reflection (AgentKit, section 3.1)."""
+"""Maximum number of steps in the history of a reflection (AgentKit, section 3.1)."""
 LABELS = {"observation": "Seen", "vitals": "Vitals", "plan": "Plan", "action": "Done"}
 """The parts of a step in the history, in this order."""
 IN_THE_HISTORY = frozenset({"s_obs", "s_vit", "s_action", "feed"})

@@ -13,7 +13,7 @@ LABELS = {"page": "Page", "plan": "Plan", "did": "Done"}
 
 
 def browsing(composing: Composing) -> str:
-    """Return the steps so far and the answers."""
+    """Return the history of the steps so far, and the answers of ``after``."""
     history = table(steps(composing.database), _line)
     return f"# The browsing so far\n\n{history}\n\n{answers_text(composing.node.after, composing.answers)}"
 

@@ -190,7 +190,7 @@ class Recursion:
 
 REFLECTOR = "reflector"
 REACT_REPLIES_IN = {"textcraft": 60}
-"""Number of ReAct's replies, by environment, if it is not a subtask's number times d_max (appendix A)."""
+"""Number of ReAct's replies in environments where it is not a subtask's number times d_max (appendix A)."""
 TEMPERATURE = 0.7
 """Temperature of Try Again's rounds after the first (appendix A)."""
 

@@ -26,7 +26,7 @@ CLAIM_AUTHOR = "whoever had the whole task"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
 """Number of replies for a subtask (appendix A): the default, and by environment."""
 REPLY_ACTIONS = 10
-"""Number of actions for a subtask, for each of its replies, so that one subtask cannot use up the episode's."""
+"""Number of actions that a subtask gets for each of its replies, so that it cannot use up those of the episode."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
 """Demonstrations shown to an executor for each value of its option ``demonstrations`` (section 6.2).
 
@@ -151,7 +151,7 @@ def execute(
 ) -> Subtask:
     """Let the executor work on a subtask in its own namespace, and return the subtask with the claim.
 
-    Without a claim in time, it has failed. ``lessons`` describe earlier failures.
+    Without a claim in time, the subtask counts as failed. ``lessons`` describe earlier failures.
     """
     claims: list[Subtask] = []
     first_step, most_actions = len(episode.steps), options.most_actions(replies)

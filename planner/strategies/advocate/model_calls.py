@@ -179,7 +179,7 @@ class FailedRound(NamedTuple):
 
 
 class ModelCalls:
-    """The questions of one round, asked in its frame. Without a usable reply, an idea counts as failed."""
+    """The questions of one round, asked in its frame. If no reply is usable, the idea counts as failed."""
 
     def __init__(
         self, episode: Episode, frame: Frame, options: AdvocateOptions, tree: Tree, notes: Sequence[str], sample: int
@@ -200,7 +200,7 @@ class ModelCalls:
         goal, whole = self._episode.task.goal, self._options.whole_subtasks
         return self._ask(PLANNER_ROLE, "plan", read_outline, goal=goal, whole=whole, **shown)
 
-    def act(self, moment: Moment, sample: Sample | None = None) -> tuple[Plan | None, Sequence[Message]]:
+    def ask_for_code(self, moment: Moment, sample: Sample | None = None) -> tuple[Plan | None, Sequence[Message]]:
         """Ask for code for the subtask (section 3.2). Return it with the conversation; None if no reply is usable."""
         variables = {**self._situation(moment), "seen": moment.seen, "subtask": self.parts[moment.subtask]}
         variables |= {"defined": sorted(self._frame.names - {TASK}), "whole": self._options.whole_subtasks}
@@ -222,7 +222,10 @@ class ModelCalls:
         return answer.value, answer.history
 
     def adapt(self, code: str, moment: Moment) -> str | None:
-        """Return the code adapted to the current page; None if its objects are gone (section 3.3.2)."""
+        """Return the code adapted to the current page; None if its objects are gone (section 3.3.2).
+
+        If no reply is usable, return the code unchanged.
+        """
         try:
             other = self._ask(PLANNER_ROLE, "map", read_other, code=code, then=moment.written_for, now=moment.page)
         except UnusableReply:

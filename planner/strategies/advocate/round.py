@@ -59,7 +59,7 @@ CONSIDERED_COMPLETE = "The task was held to be complete."
 
 
 class AdvocateRound:
-    """A round in progress. ``here`` is the current moment; None after code that failed."""
+    """A round in progress. ``here`` is the current moment; None once code has run, until ``keep`` or ``return_to``."""
 
     def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notebook, number: int) -> None:
         self._episode, self._frame, self._options, self._notes = episode, frame, options, notes
@@ -86,14 +86,14 @@ class AdvocateRound:
         """Return a new branch to try at a moment."""
         return self.tree.grow(moment, self.model_calls.parts[moment.subtask], idea, plan.code, plan.thought)
 
-    def act(self, moment: Moment, sample: Sample) -> Plan | None:
-        """Return one sample of code for a moment."""
-        return self.model_calls.act(moment, sample)[0]
+    def sample_code(self, moment: Moment, sample: Sample) -> Plan | None:
+        """Ask for one sample of code for a moment. Return None if no reply is usable."""
+        return self.model_calls.ask_for_code(moment, sample)[0]
 
     def ideas(self, moment: Moment, remedies: int) -> list[Branch]:
-        """Return code for a moment and its remedies, without duplicates."""
+        """Ask for code to run at a moment, then for up to ``remedies`` alternatives. Return them without duplicates."""
         plans: dict[str, Plan] = {}
-        plan, history = self.model_calls.act(moment)
+        plan, history = self.model_calls.ask_for_code(moment)
         while plan is not None:
             plans.setdefault(normal_form(plan.code), plan)
             if remedies <= 0:
@@ -103,7 +103,7 @@ class AdvocateRound:
         return [self.idea(moment, number, distinct) for number, distinct in enumerate(plans.values())]
 
     def mark(self, moment: Moment) -> None:
-        """Make it possible to return to the current moment."""
+        """Mark the current moment, so that ``return_to`` can restore it."""
         moment.mark = self._episode.mark()
 
     def return_to(self, moment: Moment) -> None:
@@ -115,7 +115,7 @@ class AdvocateRound:
         self.here = moment
 
     def carry_out(self, moment: Moment, branch: Branch) -> Moment | None:
-        """Run a branch's code at its moment, adapted to the current page. Return None if that failed."""
+        """Run a branch's code, adapted to the current page. Return the moment that it leads to; None if it fails."""
         self._check_idle()
         code = branch.code if moment.page == moment.written_for else self.model_calls.adapt(branch.code, moment)
         is_first = branch not in self.tree.tried
@@ -217,17 +217,17 @@ def play_rounds(
         notebook = notes if reflects else Notebook()
         functions, helpers = notebook.functions(episode), episode.recall().helpers
         with episode.frame("act", functions, helpers, task=model_task(episode)) as frame:
-            playing = AdvocateRound(episode, frame, options, notebook, number)
-            if not playing.plan(earlier if reflects else (), revision=bool(earlier)):
+            advocate_round = AdvocateRound(episode, frame, options, notebook, number)
+            if not advocate_round.plan(earlier if reflects else (), revision=bool(earlier)):
                 return
             try:
-                play(playing)
+                play(advocate_round)
             except EpisodeOver as over:
-                earlier.append(playing.end(str(over)))
+                earlier.append(advocate_round.end(str(over)))
                 if _answered(episode) and not options.until_solved:
                     raise EpisodeOver(CONSIDERED_COMPLETE) from over
                 raise
-            earlier.append(playing.end(NOTHING_LEFT))
+            earlier.append(advocate_round.end(NOTHING_LEFT))
 
     in_rounds(episode, options.rounds, play_one)
 

@@ -30,53 +30,53 @@ class DevilsAdvocateOptions(AdvocateOptions):
 
 def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
     """Plan, act with remedies ready, turn back if an action does not fit its subtask; then plan again."""
-    play_rounds(episode, options, lambda playing: search_with_stack(playing, options.remedies))
+    play_rounds(episode, options, lambda current: search_with_stack(current, options.remedies))
 
 
-def search_with_stack(playing: AdvocateRound, remedies: int) -> None:
+def search_with_stack(advocate_round: AdvocateRound, remedies: int) -> None:
     """Carry out a plan. Return when no branch is left; raise EpisodeOver when the task is considered complete.
 
-    An entry of the stack is a moment and a branch to try there; the first has no branch. A moment is marked if it has
-    several entries. Entries above another belong to later moments, so a return to a mark only forgets marks that are no
-    longer needed.
+    Each entry of the stack is a moment and a branch to try there; the first entry has no branch. A moment with several
+    entries is marked. By the time an entry is popped, all entries of later moments have been tried, so returning to its
+    mark forgets only marks that are no longer needed.
     """
-    stack: list[tuple[Moment, Branch | None]] = [(playing.start, None)]
+    stack: list[tuple[Moment, Branch | None]] = [(advocate_round.start, None)]
     while stack:
         moment, branch = stack.pop()
-        if moment is not playing.here:
-            playing.return_to(moment)
+        if moment is not advocate_round.here:
+            advocate_round.return_to(moment)
         if branch is not None:
-            after = follow(playing, moment, branch)
+            after = follow(advocate_round, moment, branch)
             if after is None:
                 continue
             moment = after
-        if playing.model_calls.task_done(moment):
-            playing.finish(moment)
-        if playing.model_calls.subtask_done(moment):
+        if advocate_round.model_calls.task_done(moment):
+            advocate_round.finish(moment)
+        if advocate_round.model_calls.subtask_done(moment):
             moment.subtask += 1
-        if moment.subtask < len(playing.model_calls.parts):
-            ideas = playing.ideas(moment, remedies)
+        if moment.subtask < len(advocate_round.model_calls.parts):
+            ideas = advocate_round.ideas(moment, remedies)
             if len(ideas) > 1:
-                playing.mark(moment)
+                advocate_round.mark(moment)
             stack += [(moment, idea) for idea in reversed(ideas)]
 
 
-def follow(playing: AdvocateRound, moment: Moment, branch: Branch) -> Moment | None:
-    """Run a branch and evaluate it by its subtask. Return the moment it leads to; None if it must not be followed."""
-    after = playing.carry_out(moment, branch)
+def follow(advocate_round: AdvocateRound, moment: Moment, branch: Branch) -> Moment | None:
+    """Run a branch. Return the moment it leads to; None if it fails or does not fit its subtask."""
+    after = advocate_round.carry_out(moment, branch)
     if after is None:
         return None
-    evaluation = playing.model_calls.alignment(moment, branch.mapped or branch.code, after)
+    evaluation = advocate_round.model_calls.alignment(moment, branch.mapped or branch.code, after)
     branch.history, branch.why = evaluation.did, evaluation.why
     if not evaluation.value:
         branch.fate = "turned back"
         return None
-    playing.keep(branch, after)
+    advocate_round.keep(branch, after)
     return after
 
 
 class PlanActOptions(AdvocateOptions):
-    """The shared options, and whether a round knows the rounds before."""
+    """The shared options, and whether a round knows about earlier rounds."""
 
     reflects: bool = Field(
         default=True,
@@ -87,14 +87,14 @@ class PlanActOptions(AdvocateOptions):
 
 def plan_act(episode: Episode, options: PlanActOptions) -> None:
     """Plan, act step by step, and plan again as soon as an action does not fit its subtask."""
-    play_rounds(episode, options, lambda playing: search_with_stack(playing, 0), reflects=options.reflects)
+    play_rounds(episode, options, lambda current: search_with_stack(current, 0), reflects=options.reflects)
 
 
 class LatsOptions(AdvocateOptions):
     """The shared options, and the width and length of a round's search."""
 
     samples: int = Field(default=3, ge=1, le=10, description="Number of samples at a moment; duplicates are dropped.")
-    expansions: int = Field(default=10, ge=1, le=1_000, description="Number of moments of a round that are expanded.")
+    expansions: int = Field(default=10, ge=1, le=1_000, description="Maximum number of moments expanded in a round.")
     exploration: float = Field(
         default=1.0,
         ge=0,
@@ -108,7 +108,7 @@ class LatsOptions(AdvocateOptions):
 
 def lats(episode: Episode, options: LatsOptions) -> None:
     """Plan, search, and plan again if the search found nothing."""
-    play_rounds(episode, options, lambda playing: Search(playing, options).search())
+    play_rounds(episode, options, lambda current: Search(current, options).search())
 
 
 DUPLICATE = "It took the same actions as another sample."
@@ -149,16 +149,16 @@ class SearchNode:
 class Search:
     """The search of one round. ``_marked_path`` holds the nodes, from the root on, whose marks are still valid."""
 
-    def __init__(self, playing: AdvocateRound, options: LatsOptions) -> None:
-        self._playing, self._options = playing, options
-        self._root = SearchNode(playing.start)
+    def __init__(self, advocate_round: AdvocateRound, options: LatsOptions) -> None:
+        self._round, self._options = advocate_round, options
+        self._root = SearchNode(advocate_round.start)
         self._marked_path: list[SearchNode] = []
-        playing.model_calls.line_only = True
+        advocate_round.model_calls.line_only = True
 
     def search(self) -> None:
         """Expand the most promising moment repeatedly. Raise EpisodeOver when the task is considered complete."""
-        if self._playing.model_calls.task_done(self._playing.start):
-            self._playing.finish(self._playing.start)
+        if self._round.model_calls.task_done(self._round.start):
+            self._round.finish(self._round.start)
         for _ in range(self._options.expansions):
             chosen = self._select()
             if chosen is None:
@@ -167,7 +167,7 @@ class Search:
             chosen.closed = moment is None or not self._expand(chosen, moment)
 
     def _select(self) -> SearchNode | None:
-        """Return the leaf at the end of the best open children; None if there is none."""
+        """Descend by the open child with the highest UCT value. Return the leaf; None if all nodes are closed."""
         node = self._root
         while node.children or node.closed:
             open_children = [child for child in node.children if not child.closed]
@@ -181,14 +181,14 @@ class Search:
 
     def _reach(self, node: SearchNode) -> Moment | None:
         """Return to a node's moment. Return None if its path no longer leads there."""
-        if node.moment is self._playing.here:
+        if node.moment is self._round.here:
             return node.moment
         path = node.path
         while self._marked_path[-1] not in path:
             self._marked_path.pop()
         last = self._marked_path[-1]
         assert last.moment is not None
-        self._playing.return_to(last.moment)
+        self._round.return_to(last.moment)
         for step in path[path.index(last) + 1 :]:
             if not self._run_again(step):
                 step.closed = True
@@ -201,29 +201,29 @@ class Search:
         assert node.branch is not None
         assert node.moment is not None
         assert node.parent.moment is not None
-        after = self._playing.carry_out(node.parent.moment, node.branch)
+        after = self._round.carry_out(node.parent.moment, node.branch)
         if after is None:
             return False
         node.moment.update_page(after.page, after.seen)
-        self._playing.keep(node.branch, node.moment)
+        self._round.keep(node.branch, node.moment)
         self._mark(node, node.moment)
         return True
 
     def _mark(self, node: SearchNode, moment: Moment) -> None:
         if node not in self._marked_path:
-            self._playing.mark(moment)
+            self._round.mark(moment)
             self._marked_path.append(node)
 
     def _expand(self, node: SearchNode, moment: Moment) -> bool:
-        """Try the samples for a moment. Return False if there are none."""
-        if self._playing.model_calls.subtask_done(moment):
+        """Try the samples for a moment. Return False if there is nothing to try."""
+        if self._round.model_calls.subtask_done(moment):
             moment.subtask += 1
-        if moment.subtask == len(self._playing.model_calls.parts):
+        if moment.subtask == len(self._round.model_calls.parts):
             return False
         self._mark(node, moment)
         for branch in self._samples(moment):
-            if moment is not self._playing.here:
-                self._playing.return_to(moment)
+            if moment is not self._round.here:
+                self._round.return_to(moment)
                 del self._marked_path[self._marked_path.index(node) + 1 :]
             node.children.append(SearchNode(None, branch, node))
             self._simulate(node.children[-1], moment)
@@ -233,16 +233,17 @@ class Search:
         """Return independent samples of code for a moment."""
         count, branches = self._options.samples, dict[str, Branch]()
         for sample in range(count):
-            plan = self._playing.act(moment, Sample(self._playing.number * count + sample, self._options.temperature))
+            number = self._round.number * count + sample
+            plan = self._round.sample_code(moment, Sample(number, self._options.temperature))
             if plan is not None and (code := normal_form(plan.code)) not in branches:
-                branches[code] = self._playing.idea(moment, sample, plan)
+                branches[code] = self._round.idea(moment, sample, plan)
         return list(branches.values())
 
     def _simulate(self, node: SearchNode, before: Moment) -> None:
         """Run a sample, evaluate the moment it leads to, and update the nodes on the path."""
         assert node.branch is not None
-        branch, model_calls = node.branch, self._playing.model_calls
-        node.moment = self._playing.carry_out(before, branch)
+        branch, model_calls = node.branch, self._round.model_calls
+        node.moment = self._round.carry_out(before, branch)
         node.closed = node.moment is None
         if node.is_duplicate:
             branch.fate, branch.why, node.closed, node.moment = "turned back", DUPLICATE, True, None
@@ -251,13 +252,13 @@ class Search:
         if node.moment is not None:
             evaluation = model_calls.valuation(before, branch.mapped or branch.code, node.moment)
             branch.history, branch.why, value = evaluation.did, evaluation.why, evaluation.value
-            self._playing.keep(branch, node.moment)
+            self._round.keep(branch, node.moment)
         for ancestor in node.path:
             ancestor.visits, ancestor.total = ancestor.visits + 1, ancestor.total + value
             if ancestor.branch is not None:
                 ancestor.branch.visits, ancestor.branch.value = ancestor.visits, ancestor.total / ancestor.visits
         if node.moment is not None and model_calls.task_done(node.moment):
-            self._playing.finish(node.moment)
+            self._round.finish(node.moment)
 
 
 def _summarises(options: AdvocateOptions, environment: Environment) -> bool:

@@ -15,10 +15,10 @@ from planbook.planner.strategies.base import Figures, Played, format_figure, mea
 from planbook.planner.types import Ending, Thought
 
 Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abandoned"]
-"""``kept``: it fitted its subtask.
+"""``kept``: it fits its subtask.
 
-``abandoned``: kept at first, until a return to an earlier moment. ``turned back``: it did not fit. ``failed``: its code
-ended in an error. ``over``: the episode or the round ended in it. ``not tried``: it was never needed. Empty: it is
+``abandoned``: kept at first, until a return to an earlier moment. ``turned back``: it does not fit. ``failed``: its
+code ended in an error. ``over``: the episode or the round ended in it. ``not tried``: it was never needed. Empty: it is
 being tried.
 """
 NOT_TRIED: Fate = "not tried"
@@ -154,7 +154,7 @@ class Tree:
     """All branches of a round. ``path`` holds those that led to the current moment.
 
     The span of a branch begins with its first trial and ends when that of the next branch begins. Later changes of its
-    fate update it. Spans of branches that were never needed are moments at the end of the round.
+    fate update it. Branches that were never needed are recorded at the end of the round.
     """
 
     def __init__(self, scope: Scope, number: int) -> None:

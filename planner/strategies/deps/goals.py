@@ -61,8 +61,8 @@ def goal_docs(environment: Environment) -> ActionDocs:
 def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Read the goals of a plan. Raises ValueError if the reply is not a plan.
 
-    A line that is not a valid call stands for the most similar goal (appendix C.4). A line similar to none names no
-    goal; the other lines are not affected.
+    A line that is not a valid call stands for the most similar goal (appendix C.4). A line similar to none is
+    listed in ``no_goals``; the other lines are not affected.
     """
     parsed = read_reply(reply)
     code = parsed.code if parsed.problem is None else _line_by_line(parsed.code, reply, str(parsed.problem))
@@ -109,7 +109,7 @@ class _Collector:
         return {**dotted, **bare, UNCLEAR: self._unclear}
 
     def runnable(self, code: str) -> str:
-        """Return the plan with a call of its last function, if it calls none, and with invalid goals marked."""
+        """Return the plan with invalid goals marked. If it only has definitions, add a call of its last function."""
         faults = self._faults(code)
         if any(fault.type == "only-definitions" for fault in faults):
             code = f"{code.rstrip()}\n\n\n{_last_function(code)}()\n"
@@ -153,7 +153,7 @@ class _Collector:
 
 
 def _last_function(code: str) -> str:
-    """Return the last function of a plan. Raises ValueError if it cannot be called without arguments."""
+    """Return the name of a plan's last function. Raises ValueError if it cannot be called without arguments."""
     tree = parse(code)
     functions = [] if isinstance(tree, Fault) else [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     if not functions:

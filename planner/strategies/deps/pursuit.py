@@ -38,7 +38,7 @@ class Move(NamedTuple):
 
 
 def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str]:
-    """Try to reach a goal with at most ``max_actions`` actions. Return the success, and the controller's reason.
+    """Try to reach a goal with at most ``max_actions`` actions. Return whether it was reached, and the reason.
 
     Raises EpisodeOver if the episode ends on the way.
     """
@@ -122,13 +122,13 @@ class GoalTried(Payload):
     candidates: tuple[str, ...] = ()
     """Goals that could be tried at that moment."""
     predicted: tuple[float | None, ...] = ()
-    """Number of time steps predicted for each candidate; None for never. Empty if the selector predicts none."""
+    """Number of time steps predicted for each candidate; None if not finite. Empty if the selector predicts none."""
     said: str = ""
     """Text of the plan that was not a valid call and was mapped to this goal; empty for a valid call."""
     features: dict[str, JsonValue] = {}
     """Features for the prediction."""
     horizon: float | None = None
-    """Number of time steps that it takes by the environment; None for never."""
+    """Number of time steps to the goal, as the environment computes it; None if it cannot be reached."""
     actions: int = 0
 
     @property
@@ -165,7 +165,7 @@ class PursuitResult(NamedTuple):
     tried: Sequence[GoalResult]
     left: Sequence[Goal]
     controlled: bool = False
-    """True if a controller reached the goals. Then its reasons are the only report."""
+    """True if a controller pursued the goals, so that its reasons are the only report."""
 
     @property
     def failed(self) -> GoalResult | None:
@@ -183,8 +183,8 @@ class PursuitResult(NamedTuple):
         return [tried for tried in self.tried if tried.done]
 
     @property
-    def taken_for(self) -> Sequence[Goal]:
-        """The goals that stand for invalid calls."""
+    def mapped(self) -> Sequence[Goal]:
+        """The goals to which lines of the plan that were not valid calls have been mapped."""
         return [goal for goal in (*(tried.goal for tried in self.tried), *self.left) if goal.said]
 
 
@@ -239,7 +239,7 @@ class Pursuit:
         return GoalResult(goal, call_of(action), done, reason)
 
     def _reach(self, action: Action) -> tuple[bool, str]:
-        """Try to reach the goal. Return the success, and the reason."""
+        """Try to reach the goal. Return whether it was reached, and the reason."""
         episode = self._episode
         if not episode.environment.goals.direct:
             return control(episode, action, self._options.controller_steps)

@@ -35,7 +35,7 @@ LISTS, THOUGHTS, ASSERTIONS, POLICIES = "goals", "thoughts", "assertions", "poli
 and for baselines whose code acts, with or without assertions.
 """
 REPLANS = 20
-"""Default number of replans; the paper continues until the context ends (table 4)."""
+"""Default number of replans; the paper continues until the context is full (table 4)."""
 
 
 class ReplanningOptions(PursuitOptions):
@@ -68,7 +68,7 @@ class DepsOptions(ReplanningOptions):
 
 
 class Manner(NamedTuple):
-    """A variant of DEPS: its system prompt, its demonstration, its report of a failure, and whether it explains it."""
+    """A variant of DEPS: system prompt, demonstration, report of a failure, and whether failures are explained."""
 
     system: str
     demonstration: str = LISTS
@@ -95,7 +95,7 @@ def follow_plans(
 ) -> None:
     """Plan and follow the plan; then replan as often as allowed. The whole conversation stays in the prompt.
 
-    An unusable reply costs its round. Raises NoPlan if the replies of the last round are unusable.
+    An unusable reply uses up its round. Raises NoPlan if the last round has no usable reply, or no model can be asked.
     """
     history: Sequence[Message] = [system_message(episode, manner.system, manner.demonstration)]
     with episode.frame("plan") as frame:

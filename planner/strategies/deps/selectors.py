@@ -27,7 +27,7 @@ ADVICE = (
 
 
 class HorizonPredictor(BaseModel):
-    """Predicts time steps from features. Words that were not learned are ignored; missing numbers get their median.
+    """Predicts time steps from features. Words unknown to it are ignored; missing numbers get their median.
 
     ``columns`` are numbers by name and words as ``name=word``; ``usual`` is the median of each number; ``start`` is the
     value to which the trees add; ``source`` is the digest of the table from which they were learned.
@@ -116,9 +116,9 @@ class Selector(NamedTuple):
 
 
 def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
-    """Return the routes to a remaining goal that are open now, by the statements of the plan (section 3.3).
+    """Return the open routes to the remaining goals, in the order of the plan (section 3.3).
 
-    A route is excluded if it takes a material that an earlier remaining goal needs, too. It is also excluded if it
+    A route is excluded if it takes a material that an earlier remaining goal also needs. It is also excluded if it
     takes more than its goal requires of a material that a later goal needs.
     """
     candidates: list[Candidate] = []

@@ -1,4 +1,4 @@
-"""Map a plan line that is not a valid call but a phrase or a faulty call, to the known goal that it means.
+"""Map a plan line that is a phrase or a faulty call to the known goal that it means.
 
 Whole words are compared. The line must contain the goal's verb and name its object; counts are carried over. An
 ambiguous line matches nothing, so its author is asked again.
