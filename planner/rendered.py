@@ -86,12 +86,12 @@ def data_of_named(values: Mapping[str, object]) -> JsonValue:
 
 def _record(record: object, defaults: Mapping[str, object]) -> JsonValue:
     """Return the data in the fields that differ from their defaults."""
-    worded: frozenset[str] = getattr(record, "worded", frozenset())
+    wording_fields: frozenset[str] = getattr(record, "wording_fields", frozenset())
     values = {name: getattr(record, name) for name in defaults}
     return data_of_named(
         {
             name: value
             for name, value in values.items()
-            if value != defaults[name] and (name not in worded or isinstance(value, Rendered))
+            if value != defaults[name] and (name not in wording_fields or isinstance(value, Rendered))
         }
     )

@@ -71,7 +71,7 @@ class Rewind(TrajectoryPart):
 class Round(TrajectoryPart):
     """The part of an episode between two resets of the environment."""
 
-    worded: ClassVar = frozenset({"rewinds", "task"})
+    wording_fields: ClassVar = frozenset({"rewinds", "task"})
     """Left out of the digest: the steps say which of them were undone, and prompts name the task themselves."""
 
     order: int = Field(default=0, ge=0)

@@ -86,7 +86,7 @@ class Step(Record):
 class Feedback(Record):
     """The result of a cell, for the planner. ``line`` is the plan line of the first fault."""
 
-    worded: ClassVar = frozenset({"text"})
+    wording_fields: ClassVar = frozenset({"text"})
     """Left out of the digest, since the steps and the other fields hold the data of the text."""
 
     kind: FeedbackKind

@@ -5,12 +5,12 @@ From a model's reply to a result:
 - ``reading`` finds the code in a reply. ``checks`` reports its faults, ``policy`` refuses what plans may not use, and
   ``dry`` finds actions that cannot succeed.
 - ``host`` starts the sandbox and opens a ``session`` with the ``functions`` that plans may call. Each cell is one
-  ``conversation`` with the worker; ``answers`` carries out its requests within the limits of ``types``.
-- ``protocol`` defines the frames on the wire, ``process`` starts and ends the worker's processes. ``worker`` runs in
-  them; they are the boundary (``THREAT_MODEL.md``).
-- ``caching`` and ``suggest`` (did you mean ...?) limit the cost of a plan's text; ``errors`` lists the exceptions.
+  ``conversation`` with the worker, within the limits of ``types``; ``answers`` carries out the worker's requests.
+- ``protocol`` defines the frames on the wire. ``process`` starts and ends the processes in which ``worker`` runs; these
+  are the security boundary (``THREAT_MODEL.md``).
+- ``caching`` bounds the memory of caches, ``suggest`` finds the name that was meant, ``errors`` lists the exceptions.
 
-Other packages import from here only.
+Other packages import only what this module exports.
 """
 
 if __name__ == "sandbox":

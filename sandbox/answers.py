@@ -1,4 +1,4 @@
-"""The host's messages that a plan depends on: the opening message, and the answers to a worker's requests."""
+"""The messages that the host sends to a worker: the opening message, code to run, and answers to requests."""
 
 import importlib.util
 import json
@@ -34,8 +34,8 @@ ZONES = "zoneinfo:"
 def library_source(name: str) -> tuple[str, bool] | None:
     """Return the source of a module of the standard library, and whether it is a package; None if it does not exist.
 
-    No other module is ever read, and none is imported. ``zoneinfo:KEY`` returns the data of a time zone, one character
-    per byte.
+    No other module is ever read, and none is imported. For ``zoneinfo:KEY`` the source is the data of a time zone, one
+    character per byte.
     """
     if name.startswith(ZONES):
         return _zone(name.removeprefix(ZONES))
@@ -51,7 +51,7 @@ def library_source(name: str) -> tuple[str, bool] | None:
 
 @cache
 def _zones() -> frozenset[str]:
-    """Return the names of all time zones. Python reads hundreds of files for them."""
+    """Return the names of all time zones. Python reads hundreds of files to find them."""
     return frozenset(zoneinfo.available_timezones())
 
 
@@ -77,7 +77,7 @@ def open_message(
     attributes: Mapping[str, JsonValue],
     seed: str | int,
 ) -> bytes:
-    """Return the "open" message. Raises BadFunction for bad names, names that clash, values that are not JSON."""
+    """Return the "open" message. Raises BadFunction for bad names, names that clash, and values that are not JSON."""
     _check_names(specs, values, attributes)
     settings = {
         "functions": {name: spec.parameters() for name, spec in specs.items()},
@@ -95,7 +95,7 @@ def open_message(
 
 
 def _as_number(seed: str) -> int:
-    """Return a text as a number, as ``random.seed`` converts it."""
+    """Return the number to which ``random.seed`` converts a string."""
     text = seed.encode()
     return int.from_bytes(text + sha512(text).digest())
 
@@ -121,7 +121,7 @@ EPOCH = 946_684_800_000_000
 SECOND = 1_000_000
 MAX_MESSAGE = 20_000
 MAX_DIGITS = 4_300
-"""Maximum digits of an integer that Python reads."""
+"""Maximum digits of an integer that Python parses."""
 _LONG_NUMBER = re.compile(rb"\d{%d}" % (MAX_DIGITS + 1))
 Kind = Literal["run", "part"]
 Attributes = Callable[[], Mapping[str, JsonValue]]
@@ -163,19 +163,22 @@ class Answers:
         return f"{name}#{self._cells - 1}"
 
     def run(self, source: str, name: str, file: str | None = None, kind: Kind = "run") -> bytes:
-        """Return the message that starts a cell or a part of one. A cell without a file gets a new one."""
+        """Return the message that starts a cell or a part of one. Without ``file``, the cell gets a new file name."""
         file = file or self.new_file(name)
         compiled = self.compile(source, file, kind)
         self._last_file, self._context = file, compiled.context
         return _message(kind, source, name, compiled.code, self.take_changes(), self._clock)
 
     def compile(self, source: str, file: str, kind: Kind) -> Compiled:
-        """Return a compiled cell or next part of one, or its faults."""
+        """Compile a cell or the next part of one. The result has the code or the faults."""
         context = self._context if self._last_file == file else self._context._replace(flags=0)
         return precompile(CompileRequest(source, file, self._guarded, kind == "part", context))
 
     def answer(self, message: list[Any]) -> bytes:
-        """Return an answer to a request. Raises HostileFrame, BadAnswer. A function's BaseException passes through."""
+        """Carry out a request, and return the answer. Raises HostileFrame or BadAnswer.
+
+        A SandboxError of a function, or a BaseException such as KeyboardInterrupt, passes through.
+        """
         if message[0] == "sleep":
             self._clock += int(message[1] * SECOND)
             return _message("answer", None, None, self._clock)
@@ -199,7 +202,7 @@ class Answers:
         return _message("answer", value, self.take_changes(), self._clock, of=spec.name)
 
     def take_changes(self) -> Mapping[str, JsonValue] | None:
-        """Return the attributes that changed since the last call, or None, and mark them as shown to the plan."""
+        """Return the attributes that changed since the plan was last shown them, or None, and mark them as shown."""
         if self._attributes is None:
             return None
         encoded = _encode("attributes", self._attributes())
@@ -240,7 +243,7 @@ def _message(*parts: object, of: str = "the session") -> bytes:
 
 
 def _is_readable(payload: bytes) -> bool:
-    """Return whether Python reads the payload: many digits are harmless in a string."""
+    """Return whether Python can parse the payload: many digits are harmless in a string."""
     try:
         json.loads(payload)
     except ValueError:

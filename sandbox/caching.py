@@ -1,4 +1,4 @@
-"""Caches whose memory no plan can exhaust: they are bounded in characters, not in entries."""
+"""Caches that plans cannot make arbitrarily large: they are bounded in characters, not in entries."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 OVERHEAD = 1_000
-"""Characters that an entry counts in addition to its texts."""
+"""Characters counted for each entry in addition to its strings."""
 
 
 def cached_up_to(max_chars: int) -> Callable[[Callable[P, R]], Callable[P, R]]:

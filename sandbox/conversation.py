@@ -1,6 +1,6 @@
-"""The messages of one cell, from "run" to "end", checked for their shape and the session's limits.
+"""The messages of one cell, from "run" to "end", checked for their shape and against the session's limits.
 
-Nothing that a worker sends is trusted: ``parse_message`` and ``read_faults`` accept the listed shapes only.
+Nothing that a worker sends is trusted: ``parse_message`` and ``read_faults`` accept only the listed shapes.
 """
 
 import re
@@ -38,7 +38,7 @@ FAULTS = TypeAdapter(tuple[Fault, ...])
 
 
 def parse_message(payload: bytes) -> list[Any]:
-    """Return a message of one of the shapes. Raises HostileFrame.
+    """Return the message if it has one of the SHAPES. Raises HostileFrame.
 
     Everything is checked here except the arguments of a "call", which the function's spec checks.
     """
@@ -73,7 +73,7 @@ def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
 
 
 def _is_plain(value: JsonValue, depth: int = 0) -> bool:
-    """Return whether the host can pass the value on as JSON: "1e999" is read as infinity."""
+    """Return whether numbers are finite ("1e999" is read as infinity) and the value is not nested too deeply."""
     if isinstance(value, float):
         return isfinite(value)
     if isinstance(value, (list, dict)):
@@ -85,7 +85,7 @@ def _is_plain(value: JsonValue, depth: int = 0) -> bool:
 def _is_plausible(fault: Fault) -> bool:
     """Return whether an honest worker can report this fault.
 
-    A worker checks no plans, knows no limit but its memory, and cuts its texts.
+    A worker does not check plans, knows only its memory limit, and truncates its strings.
     """
     if fault.kind is FaultKind.CHECK or (fault.kind is FaultKind.LIMIT and fault.type != "memory"):
         return False
@@ -104,7 +104,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=>)")
 
 
 def _without_addresses(value: Any) -> Any:
-    """Return a JSON value with ``0x...`` for the addresses in its texts. Keys of dicts stay."""
+    """Return a JSON value with the addresses in its strings replaced by ``0x...``, except in keys of dicts."""
     if isinstance(value, str):
         return _ADDRESS.sub(" at 0x...", value)
     if isinstance(value, dict):
@@ -148,7 +148,7 @@ class CellEnd(NamedTuple):
 
 
 NO_END = CellEnd("", b'["end",null,[]]')
-"""The end of a cell that was stopped."""
+"""Stands for the end of a cell that was refused or stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class FinishedCell:
 
     name: str
     starts: tuple[bytes, ...]
-    """One message, or several if the cell came in parts."""
+    """One message for a whole cell, or one for each of its parts."""
     exchanges: tuple[Exchange, ...]
     ends: tuple[CellEnd, ...]
     view: PlanView
@@ -169,7 +169,7 @@ class FinishedCell:
 
 @dataclass
 class RunningCell:
-    """A cell that is being run: its file, the messages that started its parts, and the ends of these."""
+    """A cell that is being run: its file, the messages that started its parts, and the ends of these parts."""
 
     name: str
     file: str
@@ -178,18 +178,21 @@ class RunningCell:
 
 
 BEFORE, AFTER = 60, 240
-"""Characters around the first difference that an error quotes."""
+"""Maximum characters that an error quotes before and after the first difference."""
 
 
 class RecordedAnswers:
-    """The answers of the first run, for a cell that is run again. If ``complete``, further requests are an error."""
+    """The answers from the first run of a cell, to run it again. If ``complete``, further requests are an error."""
 
     def __init__(self, exchanges: Sequence[Exchange] = (), title: str = "", *, complete: bool = False) -> None:
         self.exchanges, self._title, self._complete = exchanges, title, complete
         self._next = 0
 
     def next(self, payload: bytes, printed: str) -> bytes | None:
-        """Return the answer to the next request, or None after the last. Raises RebuildDiverged if it differs."""
+        """Return the answer to the next request, or None after the last.
+
+        Raises RebuildDiverged if the request, or the output before it, differs from the first run.
+        """
         if self._next == len(self.exchanges):
             if self._complete:
                 more = _excerpt(payload.decode(), 0)
@@ -251,12 +254,12 @@ class Conversation:
         """The plan line of the current call."""
         self._printed: list[str] = []
         self._printed_chars = self._reported = 0
-        """Characters printed; items of ``_printed`` that belong to an exchange or an end."""
+        """Number of characters printed, and number of items of ``_printed`` that belong to an exchange or an end."""
         self._slept, self._requests, self._asked_bytes = 0.0, 0, 0
         self._started = self._checked_at = monotonic()
         self._paused = 0.0
         self._ended: float | None = None
-        """Time at which the last part ended, while none runs. The plan's clock is stopped then."""
+        """Time at which the last part ended; None while a part runs. In between, the cell's wall clock is stopped."""
         self._cpu_before = worker.cpu_seconds()
         worker.allow(limits.cpu_seconds)
 
@@ -271,7 +274,7 @@ class Conversation:
         return (self._ended or monotonic()) - self._started - self._paused
 
     def run(self, start: bytes) -> CellEnd:
-        """Send a "run" or "part" message, handle the worker's messages until the "end", and return that."""
+        """Send a "run" or "part" message, handle the worker's messages up to the "end", and return the end."""
         if not self._worker.is_quiet():
             raise HostileFrame("it spoke before it was asked")
         self._keep((start,))
@@ -305,7 +308,7 @@ class Conversation:
                     raise HostileFrame(f"{other!r} out of turn")
 
     def _check_time(self) -> None:
-        """Check the time limits."""
+        """Call ``meanwhile`` and check the time limits. Raises LimitReached."""
         self._checked_at = monotonic()
         if self._meanwhile is not None:
             self._meanwhile()
@@ -313,7 +316,7 @@ class Conversation:
         if self.seconds > self._limits.wall_seconds:
             raise LimitReached("wall")
         if self._limits.cpu_seconds < self._worker.cpu_seconds() - self._cpu_before < inf:
-            raise LimitReached("cpu")  # a worker that is gone has used infinity; the channel reports it
+            raise LimitReached("cpu")  # infinity: the worker is gone, which the channel reports
 
     def _print(self, text: str) -> None:
         if text:  # empty texts do not count against the limit, and must not pile up
@@ -323,7 +326,7 @@ class Conversation:
             raise LimitReached("output")
 
     def _keep(self, parts: T) -> T:
-        """Count the memory that the session keeps for the cell, and return the parts. Raises LimitReached."""
+        """Count the memory of parts that the session keeps for the cell, and return them. Raises LimitReached."""
         self.size += getsizeof(parts) + sum(map(getsizeof, parts))
         if self.size > self._room:
             raise LimitReached("kept")

@@ -20,9 +20,9 @@ Function = Callable[..., object]
 MAX_INT = 1 << 63
 UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
 PLAIN = {str, int, float, bool, None, type(None), *UNCHECKED}
-"""Annotations whose strict check means the same for parsed JSON as for Python values."""
+"""Annotations for which the strict check of parsed JSON gives the same result as that of Python values."""
 EXACT = {str, int, bool}
-"""A value of exactly this type needs no further check; pydantic only explains what is wrong."""
+"""A value of exactly the annotated type needs no further check; pydantic only explains what is wrong with others."""
 MUTABLE = (list, dict, set, bytearray)
 VARIADIC: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
@@ -101,7 +101,7 @@ class ArgumentChecker:
     def check(
         self, function: str, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Check as ``FunctionSpec.check`` does. Calls by position alone, the most frequent, have a fast path."""
+        """Check as ``FunctionSpec.check`` does. Calls with positional arguments only, the most frequent, are fast."""
         if self._simple and not kwargs and len(self._required) <= len(args) <= len(self._by_position):
             return [check(function, value, guess) for check, value in zip(self._by_position, args, strict=False)], {}
         try:
@@ -111,7 +111,7 @@ class ArgumentChecker:
         passed = set(bound.arguments)
         for name, value in bound.arguments.items():
             bound.arguments[name] = self._check_value(function, name, value, guess)
-        if self._mutable:  # the function may change them, which no other call may see
+        if self._mutable:  # the function may change a default, which must not affect other calls
             bound.apply_defaults()
             bound.arguments |= {name: deepcopy(bound.arguments[name]) for name in self._mutable if name not in passed}
         return bound.args, bound.kwargs
@@ -133,7 +133,7 @@ class ArgumentChecker:
 
 
 _CHECKERS: dict[int, ArgumentChecker] = {}
-"""By the signature's id, which stays valid because the checker keeps the signature. Hashing a signature is slower."""
+"""Checkers by the id of their signature. It stays valid, because the checker keeps the signature. Hashing is slower."""
 MAX_CHECKERS = 1024
 
 
@@ -180,7 +180,7 @@ class ParameterChecker:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
 
     def key(self, function: str, key: str) -> str:
-        """Return the name of a keyword argument that goes to ``**``. Raises ValueError."""
+        """Return the checked name of a keyword argument that ``**`` collects. Raises ValueError."""
         try:
             check_size(key)
         except ValueError as error:
@@ -196,7 +196,7 @@ def _is_plain(annotation: object) -> bool:
 
 
 def check_size(value: Any, depth: int = 0) -> None:
-    """Raise ValueError for a value that no function should receive: huge, deep, or text that is not Unicode."""
+    """Raise ValueError for a value that no function should receive: too large, too deep, not finite, or not Unicode."""
     kind = type(value)
     if kind is str:
         if len(value) > MAX_STRING:

@@ -70,14 +70,14 @@ SELF_TEST_CELLS = (
     ("echo(1)", ("", None, "TypeError")),
     ("import os", ("", None, "forbidden-import")),
 )
-"""Code, and the output, value and fault that it must have; the last is refused by the language layer."""
+"""Cells, and the output, value and fault type that each must have. The language layer refuses the last one."""
 
 
 def self_test(open_session: Callable[..., Session], *, guarded: bool) -> None:
     """Run a few cells at start-up, so that a broken worker fails here and not in a plan.
 
-    Each worker checks itself that the kernel refuses system calls (``lockdown.confine``). Raises WorkerFailed, and what
-    ``open_session`` raises.
+    Each worker checks for itself that the kernel refuses system calls (``lockdown.confine``). Raises WorkerFailed, and
+    what ``open_session`` raises.
     """
     with open_session({"echo": _echo}) as session:
         for code, expected in SELF_TEST_CELLS[: 2 + guarded]:
@@ -103,10 +103,10 @@ class Sandbox:
     """Opens sessions, from any number of threads. A zygote that is killed from outside is replaced.
 
     ``modules`` names packages beyond the standard library that plans may import, such as numpy. They are imported
-    before the worker is locked, and must need no file later. Without a required mechanism of the kernel no plan runs,
+    before the worker is locked down, and must not need files later. Without a required kernel mechanism no plan runs,
     unless ``unsafe_no_sandbox`` says that every plan is trusted. For tests, ``without`` leaves mechanisms out, and with
-    ``language_layer=False`` plans are plain Python. Raises MissingMechanism, or WorkerFailed if the worker does not
-    behave as it should on this machine.
+    ``language_layer=False`` plans are unrestricted Python. Raises MissingMechanism, or WorkerFailed if the worker does
+    not behave as it should on this machine.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Sandbox:
         self._modules = tuple(modules)
         self._lock = threading.Lock()
         self._zygote = self._new_zygote()
-        self._mechanisms = read_mechanisms(self._zygote.granted)
+        self._mechanisms = read_mechanisms(self._zygote.reported)
         self._reported: object = None
         self._closed = False
         try:
@@ -147,12 +147,12 @@ class Sandbox:
         - ``functions`` maps the names that plans use to functions, which run in this process. Dotted names become
           methods of an object that the plan sees. Arguments are checked against the annotations.
         - ``values`` are further names; a dict becomes a record (``task.goal``).
-        - ``attributes`` returns the current read-only attributes of those objects, by dotted name.
+        - ``attributes`` returns the current read-only attributes of the plan's objects, by dotted name.
         - ``limits`` are those of each cell; ``seed`` seeds the plan's ``random``.
-        - ``meanwhile`` is called every few milliseconds while plan code runs. To stop the plan it raises: that ends the
-          worker, and the exception passes through ``run``.
+        - ``meanwhile`` is called every few milliseconds while plan code runs. To stop the plan, it raises an exception,
+          which ends the worker and passes through ``run``.
 
-        Raises BadFunction for a function without a usable signature or a name that plans cannot have, SandboxClosed.
+        Raises SandboxClosed, or BadFunction for a function without a usable signature or a name that plans cannot have.
         """
         if self._closed:
             raise SandboxClosed("the sandbox is closed")
@@ -171,7 +171,7 @@ class Sandbox:
         return self._mechanisms
 
     def close(self) -> None:
-        """End the zygote, every worker and so every open session. Closing twice is harmless."""
+        """End the zygote, all workers and, with them, all open sessions. Closing twice is harmless."""
         with self._lock:
             self._closed = True
             self._zygote.close()
@@ -197,7 +197,7 @@ class Sandbox:
     def _open_worker(self, settings: bytes, memory_mb: int) -> WorkerProcess:
         """Return a worker with an open session. Raises WorkerFailed.
 
-        If the zygote and all workers forked ahead were killed, the last attempt gets new ones.
+        If the zygote and all workers forked ahead were killed, the last attempt uses new ones.
         """
         for _ in range(READY + 1):
             try:
@@ -227,16 +227,16 @@ class Sandbox:
             worker.kill()
             raise
         finally:
-            self._zygote.request_worker(memory_mb)  # only now, since this session's worker needs a core
+            self._zygote.request_worker(memory_mb)  # only now, since this session's worker needs a core first
         return worker
 
     def _admit(self, message: list[object]) -> None:
-        """Record which mechanisms restrict the worker. Raises MissingMechanism."""
+        """Record which mechanisms restrict the worker. Raises MissingMechanism or HostileFrame."""
         if message[0] != "locked" or not isinstance(message[1], dict):
             raise HostileFrame(f"{message[0]!r} out of turn")
         if message[1] == self._reported:
             return
-        before = self._zygote.granted
+        before = self._zygote.reported
         reported = before | {name: before.get(name) or reason for name, reason in message[1].items()}
         self._mechanisms = read_mechanisms(reported)
         if not self._unsafe:

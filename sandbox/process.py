@@ -31,25 +31,25 @@ from planbook.sandbox.protocol import (
 )
 from planbook.sandbox.types import Limits
 
-# Workers that end by themselves.
+# Workers that are lost.
 
 INFO_BYTES = 64
-"""The kernel's ``struct pidfd_info``, as first published."""
+"""Size of the first version of the kernel's ``struct pidfd_info``."""
 PIDFD_GET_INFO = 3 << 30 | INFO_BYTES << 16 | 0xFF << 8 | 11
 INFO_EXIT = 1 << 3
 EXIT_CODE_OFFSET = 60
 WAIT_MS = 200
-"""Maximum milliseconds between the moments at which a process closes its socket and ends."""
-MAX_OWN_ENDS = 2
-"""Number of workers that end at the same place of a plan before the plan is held responsible."""
+"""Maximum milliseconds between the moment when a process closes its socket and the moment when it ends."""
+MAX_CRASHES = 2
+"""Number of workers that crash at the same place in a plan before the plan is held responsible."""
 MAX_KILLS = 5
-"""The same for workers ended by SIGKILL. No plan can send it, so the machine is at fault."""
+"""Number of workers killed at the same place before the session gives up. No plan can send SIGKILL."""
 
 
 def was_killed(pidfd: int) -> bool:
     """Return whether SIGKILL ended a process, which need not be a child; False if the kernel does not report it.
 
-    Linux reports it since 6.15. It keeps the status of an ended process while a pidfd of it is open.
+    Linux has reported it since 6.15, and keeps the status of an ended process while a pidfd for it is open.
     """
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
@@ -67,23 +67,23 @@ def was_killed(pidfd: int) -> bool:
 
 
 class WorkerLosses:
-    """Counts the workers that ended during one piece of work.
+    """Counts the workers lost while one cell ran or a session was rebuilt.
 
-    Progress resets the counts: a plan that ends its worker does so at the same place again.
+    Progress resets the counts: a plan that crashes its worker does so at the same place again.
     """
 
     def __init__(self) -> None:
         self._furthest = -1
-        self.ends = self.kills = 0
+        self.crashes = self.kills = 0
 
     def count(self, place: int, *, killed: bool) -> None:
-        """Count a worker that ended after ``place`` answers."""
+        """Count a worker that was lost after ``place`` answers."""
         if place > self._furthest:
-            self._furthest, self.ends, self.kills = place, 0, 0
+            self._furthest, self.crashes, self.kills = place, 0, 0
         if killed:
             self.kills += 1
         else:
-            self.ends += 1
+            self.crashes += 1
 
 
 # Workers.
@@ -97,7 +97,7 @@ class WorkerProcess:
     """A worker of one session. Owns ``sock`` and ``pidfd``; dropping the object ends the process.
 
     ``orphaned`` returns whether its zygote has ended, in which case the kernel has killed the worker. ``limit`` sets
-    the processor time of a process.
+    a process's limit on processor time, in seconds.
     """
 
     def __init__(
@@ -113,12 +113,12 @@ class WorkerProcess:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
         self._is_stopped, self._cpu_limit = False, FIRST_CPU_SECONDS
         self._end = weakref.finalize(self, _end_worker, sock, pidfd, os.getpid())
-        self._end.atexit = False  # when the host ends, the kernel does it
+        self._end.atexit = False  # when the host ends, the kernel ends the worker
         self._channel = Channel(sock, send_cap=MAX_FROM_HOST, receive_cap=MAX_FROM_WORKER)
         self.receive, self.is_quiet = self._channel.receive, self._channel.is_quiet
 
     def send(self, payload: bytes, waiting: Callable[[], None]) -> None:
-        """Send one message as ``Channel.send`` does, and continue a worker that is stopped."""
+        """Resume the worker if it is stopped, and send one message as ``Channel.send`` does."""
         if self._is_stopped:
             self._is_stopped = False
             self._signal(signal.SIGCONT)
@@ -137,7 +137,7 @@ class WorkerProcess:
     def cpu_seconds(self) -> float:
         """Return the processor time that the process has used; infinity once it is gone.
 
-        The pid of an ended process may belong to another one by now; the descriptor never does.
+        The pid of an ended process may belong to another one by now; the pidfd never does.
         """
         try:
             used = time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
@@ -147,9 +147,9 @@ class WorkerProcess:
         return used
 
     def allow(self, seconds: float) -> None:
-        """Let the process use this much more processor time. Up to two seconds later the kernel ends it.
+        """Let the process use this much more processor time. The kernel ends it after at most two seconds more.
 
-        The host checks the time itself while it waits for the worker. The kernel does so at all other times.
+        While the host waits for the worker, it checks the time itself. At all other times there is only this limit.
         """
         used = self.cpu_seconds()
         if used < inf and (limit := ceil(used + seconds) + 1) != self._cpu_limit:
@@ -159,7 +159,8 @@ class WorkerProcess:
     def was_killed(self) -> bool:
         """Return whether this worker was killed from outside.
 
-        The kernel reports how an orphan ended only once its new parent has waited for it, which may never happen.
+        The kernel reports how an orphan ended only once its new parent has waited for it, which may never happen. An
+        orphan therefore counts as killed.
         """
         return self._end.alive and (was_killed(self._pidfd) or self._orphaned())
 
@@ -169,7 +170,7 @@ class WorkerProcess:
 
 
 def _end_worker(sock: socket.socket, pidfd: int, host: int) -> None:
-    """Kill a worker and close its descriptors. A process that the host forked only closes them."""
+    """Kill a worker and close its descriptors. A fork of the host only closes them."""
     if os.getpid() == host:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
@@ -191,8 +192,8 @@ sys.path.extend(config.pop("path"))
 from planbook.sandbox.worker.zygote import main
 main(control, **config)
 """
-"""The configuration comes from the socket that is standard input: in an argument, another number of digits would change
-the layout of memory. Only the worker's modules are imported, not ``sandbox/__init__`` and its imports. The library's
+"""The configuration arrives through the socket that is standard input: an argument of another length would change the
+memory layout. Only the worker's modules are imported, not ``sandbox/__init__`` and its imports. The standard library's
 fork hooks (new random numbers, locks) take longer than the fork itself, and no worker needs them."""
 FLAGS = ("-S", "-s", "-P")
 """Import only the standard library, and nothing that the installation imports at start-up. Never use -I or -E: they
@@ -209,7 +210,7 @@ MAX_ANSWER = 1 << 16
 READY = 2
 """Number of workers forked ahead, so that sessions of two threads, or of nested plans, need not wait for each other."""
 MAX_SECONDS = 2**31 - 1
-"""Maximum seconds of processor time, which fit into LIMIT."""
+"""Maximum seconds of processor time that fit into LIMIT."""
 
 
 class Zygote:
@@ -224,7 +225,7 @@ class Zygote:
         self._end = weakref.finalize(self, _end_zygote, self._process, self._control, self._owner)
         try:
             self._configure(without, modules, guarded=guarded)
-            self.granted: dict[str, str] = self._read_granted(stderr)
+            self.reported: dict[str, str] = self._read_report(stderr)
             for _ in range(READY):
                 self.request_worker(Limits().memory_mb)
         except BaseException:
@@ -234,14 +235,14 @@ class Zygote:
             os.close(stderr)
 
     def _configure(self, without: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
-        """Send the configuration. In arguments it would stay visible while the zygote lives."""
+        """Send the configuration. As arguments it would stay visible as long as the zygote lives."""
         folder = str(Path(__file__).resolve().parent)
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
         config = {"folder": folder, "without": [*without], "guarded": guarded, "modules": [*modules], "path": path}
         with suppress(OSError):  # a zygote that has ended says why on stderr
             self._control.send(json.dumps(config).encode())
 
-    def _read_granted(self, stderr: int) -> dict[str, str]:
+    def _read_report(self, stderr: int) -> dict[str, str]:
         self._control.settimeout(START_SECONDS)
         try:
             report = _read(self._control.recv(MAX_ANSWER))
@@ -253,11 +254,11 @@ class Zygote:
         return dict(report["granted"])
 
     def take_worker(self, memory_mb: int) -> WorkerProcess:
-        """Return a locked worker that was forked ahead. The caller requests the next one when it has time.
+        """Return a locked-down worker that was forked ahead. The caller requests the next one when it has time.
 
         A worker is forked with its memory limit. Waiting workers with another limit are discarded, so consecutive
-        sessions should have the same. Raises ChannelClosed if the zygote is gone or does not answer, which ends it;
-        WorkerFailed for all else.
+        sessions should use the same limit. Raises ChannelClosed if the zygote is gone or does not answer, in which case
+        it is ended, and WorkerFailed for any other failure.
         """
         if os.getpid() != self._owner:
             raise WorkerFailed("the sandbox belongs to another process: open one of your own")
@@ -277,7 +278,7 @@ class Zygote:
     def limit(self, pid: int, seconds: int) -> None:
         """Have the kernel end a worker once it has used this much processor time since its start.
 
-        The zygote sets the limit: it has the worker's user id, the host may not.
+        The zygote sets the limit: it has the worker's user id, which the host may not have.
         """
         with suppress(OSError):
             self._control.send(LIMIT.pack(pid, min(seconds, MAX_SECONDS)))
@@ -319,7 +320,7 @@ def _read(answer: bytes) -> dict[str, Any]:
 
 
 def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-    """Start and return the process, in a separate session, so that Ctrl-C in the terminal reaches only the host."""
+    """Start and return the process, detached from the terminal, so that Ctrl-C there reaches only the host."""
     command = [sys.executable, *FLAGS, "-c", BOOT]
     try:
         with _fixed_addresses():
@@ -338,9 +339,9 @@ def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) 
 
 @contextmanager
 def _fixed_addresses() -> Iterator[None]:
-    """Load processes that this thread starts at fixed addresses, if the kernel allows it.
+    """Use fixed addresses for processes that this thread starts, if the kernel allows it.
 
-    Then ``id`` and the order of a set of objects are the same in every zygote of a machine.
+    Then ``id`` and the order of a set of objects are the same in every zygote on a machine.
     """
     personality = ctypes.CDLL(None).personality
     before = personality(READ_PERSONALITY)
@@ -352,7 +353,7 @@ def _fixed_addresses() -> Iterator[None]:
 
 
 def _end_zygote(process: "subprocess.Popen[bytes]", control: socket.socket, owner: int) -> None:
-    """End the process. Runs once: on close, at garbage collection or at exit. A forked copy only closes the socket."""
+    """End the process. Runs once: on close, garbage collection or exit. A fork of the host closes only the socket."""
     control.close()
     if os.getpid() == owner:
         process.kill()

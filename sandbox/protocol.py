@@ -1,7 +1,7 @@
 """Frames between host and worker: four bytes of length, big-endian, then one JSON array in UTF-8.
 
-Both sides import this module, so it needs nothing beyond the standard library. The host trusts no frame of a worker;
-``sandbox/conversation.py`` checks them.
+Both sides import this module, so it needs nothing beyond the standard library. The host trusts no frame from a worker;
+``sandbox/conversation.py`` checks each.
 
 From the host                                       From the worker
 ["open", settings]                                  ["locked", {mechanism: "" or reason}]
@@ -11,11 +11,11 @@ From the host                                       From the worker
 ["error", type, message, attributes, clock]         ["import", module]
                                                     ["end", value, faults]
 
-``attributes`` holds what changed since the last frame, or null; ``clock`` is the logical time in microseconds. A worker
-sends "locked" first, unasked; "open" is not answered. "call", "sleep" and "import" are answered by exactly one "answer"
-or "error"; "run" and "part" by any number of "print", "call", "sleep" and "import", then one "end". A cell in parts is
-any number of "part" and one "run" for the same file. Only the end of the "run" has a value; a "run" without source has
-the value of the part before.
+``attributes`` holds those that changed since the last frame, or null; ``clock`` is the logical time in microseconds. A
+worker sends "locked" first, unasked; "open" is not answered. "call", "sleep" and "import" are answered by exactly one
+"answer" or "error"; "run" and "part" by any number of "print", "call", "sleep" and "import", then one "end". A cell in
+parts is sent as any number of "part" frames and then one "run" for the same file. Only the "end" of the "run" has a
+value; if the "run" has no source, that is the value of the last part.
 """
 
 import os
@@ -24,7 +24,7 @@ from socket import MSG_DONTWAIT, MSG_PEEK, socket
 from struct import Struct
 
 MAX_FROM_WORKER = 1 << 20
-"""Maximum bytes of JSON in a frame of the worker, which take less than about 30 MB when parsed."""
+"""Maximum bytes of JSON in a frame from the worker. Parsed, they take less than about 30 MB."""
 MAX_FROM_HOST = 64 << 20
 MAX_DEPTH = 32
 """Maximum nesting of lists and dicts in arguments and values."""
@@ -37,25 +37,25 @@ MAX_CALLERS = 5
 MAX_FAULTS = 50
 """Maximum number of faults of one cell."""
 MAX_FAULT_TEXT = 5_000
-"""Maximum characters of one text of a fault."""
+"""Maximum characters of one string in a fault."""
 FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
 """Bytes to read at a time. Nearly every frame is short, so the first buffer is small."""
 PREFIX = 4
 POLLS = 80 if len(os.sched_getaffinity(0)) > 1 else 0
-"""Times that a side polls for a frame before it sleeps, about 80 us in all; in between, other processes may run. Waking
-a process on another core takes longer than a whole call."""
+"""Number of times that a side polls for a frame before it sleeps, about 80 us in all. Between polls, other processes
+may run. Waking a process on another core takes longer than a whole call."""
 SLEEPS = 10
 """Number of frames received without polling after polling failed: the other side is busy, or waits for a core."""
 MEMORY_BYTES = 4
-"""Size of the host's request to fork a worker: its memory in MB."""
+"""Size in bytes of the host's request to fork a worker: the worker's memory limit in MB."""
 FIRST_CPU_SECONDS = 12
-"""Processor time limit of a new worker: enough for a cell with the default limit, which therefore needs no request."""
+"""Processor time limit of a new worker: enough for a cell with the default limit, for which no request is needed."""
 LIMIT = Struct("=ii")
 """The host's request to limit a worker: its process id, and its processor time in seconds."""
 
 
 class FrameTooLong(Exception):
-    """A frame announces, or would need, more bytes than its side may send."""
+    """A frame announces, or would need, more bytes than its sender may send."""
 
 
 class HostileFrame(Exception):
@@ -74,7 +74,7 @@ def pack(payload: bytes, cap: int) -> bytes:
 
 
 class Receiver:
-    """Receives from a socket. Polls for data before it sleeps, while polling succeeds."""
+    """Receives from a socket. Polls for data before it sleeps, unless polling failed shortly before."""
 
     def __init__(self, sock: socket) -> None:
         self._sock, self._sleeps = sock, 0
@@ -141,7 +141,7 @@ class Channel:
         return payload
 
     def _is_one_frame(self, chunk: bytes) -> bool:
-        """Return whether this is exactly one frame, the usual case."""
+        """Return whether this is exactly one frame, the most frequent case."""
         size = len(chunk) - PREFIX
         return 0 <= size <= self._receive_cap and int.from_bytes(chunk[:PREFIX], "big") == size
 

@@ -22,16 +22,16 @@ from planbook.sandbox.conversation import (
     read_faults,
 )
 from planbook.sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
-from planbook.sandbox.process import MAX_KILLS, MAX_OWN_ENDS, WorkerLosses, WorkerProcess
+from planbook.sandbox.process import MAX_CRASHES, MAX_KILLS, WorkerLosses, WorkerProcess
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
 from planbook.sandbox.types import MAX_KEPT, CellResult, Fault, FaultKind, LimitReached, Limits, limit_fault
 
 # Running cells again.
 
 CPU_FACTOR = 2
-"""Processor time that a repeated cell may take, relative to its limit."""
+"""A repeated cell may take this many times the processor time of its limit."""
 WALL_FACTOR, WALL_GRACE = 20, 5.0
-"""Wall clock time that a repeated cell may take relative to its first run, and seconds on top."""
+"""A repeated cell may take this many times the wall clock time of its first run, plus this many seconds."""
 
 
 def _run_again(
@@ -44,17 +44,17 @@ def _run_again(
 ) -> None:
     """Run a finished cell in a worker without calling any function. Raises RebuildDiverged or ChannelClosed.
 
-    Its time limit follows from its first run, so a cell that detects the repetition cannot hold up the host.
+    Its time limit is derived from its first run, so a cell that detects the repetition cannot hold up the host.
     """
     wall_seconds = cell.seconds * WALL_FACTOR + WALL_GRACE
     cpu_seconds = min(limits.cpu_seconds, limits.wall_seconds) * CPU_FACTOR
-    patient = limits.model_copy(update={"wall_seconds": wall_seconds, "cpu_seconds": cpu_seconds})
+    replay_limits = limits.model_copy(update={"wall_seconds": wall_seconds, "cpu_seconds": cpu_seconds})
     recorded = RecordedAnswers(cell.exchanges, title, complete=True)
-    conversation = Conversation(worker, patient, answers.answer, meanwhile, recorded=recorded)
+    conversation = Conversation(worker, replay_limits, answers.answer, meanwhile, recorded=recorded)
     try:
         ends = [conversation.run(start) for start in cell.starts]
     except LimitReached as reached:
-        fault = limit_fault(reached.name, patient)
+        fault = limit_fault(reached.name, replay_limits)
         raise RebuildDiverged(f"{title}: run again, it did not finish: {fault.message}") from reached
     except (FrameTooLong, HostileFrame) as error:
         raise RebuildDiverged(f"{title}: run again, it ended its worker: {error}") from error
@@ -70,7 +70,7 @@ PartEnd = tuple[CellEnd, tuple[Fault, ...]]
 
 
 class Session:
-    """Runs cells in one namespace. Made by ``Sandbox.session``; belongs to one thread at a time.
+    """Runs cells in one namespace. Created by ``Sandbox.session``; only one thread may use it at a time.
 
     ``open_worker`` starts a fresh worker with the session's functions and values in place.
     """
@@ -92,12 +92,12 @@ class Session:
 
     @property
     def output(self) -> str:
-        """The output so far of the current or last cell."""
+        """The output so far of the cell that is running, or that of the last one."""
         return self._current.output if self._current is not None else ""
 
     @property
     def line(self) -> int | None:
-        """The plan line of the current call of a host function; None if no line of the cell led to it."""
+        """The line of the cell that led to the current call to a host function; None if no line of the cell did."""
         return self._current.line if self._current is not None else None
 
     def run(self, code: str, name: str = "cell") -> CellResult:
@@ -106,9 +106,9 @@ class Session:
         The next cell sees the names that this one defines, even after an exception. If the cell reaches a limit, its
         names are lost, but its calls have taken effect. ``name`` names the cell's file in tracebacks.
 
-        Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, the other errors of
-        ``planbook.sandbox.errors`` about workers and sessions, and BadAnswer. A BaseException of a host function passes
-        through and ends the worker.
+        Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, BadAnswer, and the
+        errors in ``planbook.sandbox.errors`` about workers and sessions. A SandboxError of a host function, or a
+        BaseException such as KeyboardInterrupt, passes through and ends the worker.
         """
         with self._exclusive():
             self._current = None
@@ -125,11 +125,14 @@ class Session:
             return self._growing
 
     def mark(self) -> int:
-        """Return the number of finished cells, to which ``rewind`` can return."""
+        """Return a mark for ``rewind``: the number of finished cells."""
         return len(self._cells)
 
     def rewind(self, mark: int) -> None:
-        """Forget every cell after the first ``mark``, and run those again in a new worker with the recorded answers."""
+        """Keep only the first ``mark`` cells. If any is dropped, run the kept ones again in a new worker.
+
+        Raises ValueError if there are fewer cells, and what ``run`` raises about workers and sessions.
+        """
         if not 0 <= mark <= len(self._cells):
             raise ValueError(f"mark {mark} does not exist: the session has {len(self._cells)} finished cells")
         with self._exclusive():
@@ -152,7 +155,10 @@ class Session:
 
     @contextmanager
     def _exclusive(self, growing: "GrowingCell | None" = None) -> Iterator[None]:
-        """Raise SessionBusy for use from within a cell. An exception that escapes ends the worker."""
+        """Reserve the session for one operation. An exception that escapes ends the worker.
+
+        Raises SessionBusy if a cell is already running, or SandboxClosed.
+        """
         if self._closed:
             raise SandboxClosed("the session is closed")
         if self._busy or self._growing is not growing:
@@ -168,15 +174,15 @@ class Session:
             self._busy = False
 
     def _check_code(self, cell: RunningCell, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
-        """Return the faults that forbid running this code. ``chars`` counts its cell so far, with this code."""
+        """Return the faults for which the code is refused. ``chars`` is the length of its cell, with this code."""
         if chars > self._limits.source_chars:
             return (limit_fault("source", self._limits),)
         return self._answers.compile(code, cell.file, kind).faults
 
     def _run_part(self, cell: RunningCell, source: str, kind: Kind) -> PartEnd:
-        """Run a cell or its next part, and return its end. If the worker ends, repeat everything in a new one.
+        """Run a cell or its next part, and return its end. If the worker is lost, repeat the cell in a new one.
 
-        The worker may have been killed from outside. If a second one ends at the same place, the plan is at fault.
+        The worker may have been killed from outside. If a second one crashes at the same place, the plan is at fault.
         """
         worker, losses = self._worker or self._rebuild(), WorkerLosses()
         cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
@@ -195,7 +201,7 @@ class Session:
                 faults = (limit_fault("protocol", self._limits, str(error)),)
             except ChannelClosed:
                 self._lose(worker, losses, len(conversation.exchanges))
-                if losses.ends == MAX_OWN_ENDS:
+                if losses.crashes == MAX_CRASHES:
                     return NO_END, (limit_fault("crashed", self._limits),)
                 past = max(conversation.recorded.exchanges, conversation.exchanges, key=len)
                 view, worker = self._answers.view, self._rebuild()
@@ -229,7 +235,7 @@ class Session:
             self._worker = None
 
     def _lose(self, worker: WorkerProcess, losses: WorkerLosses, place: int) -> None:
-        """Count a worker that ended by itself or was killed from outside. Raises WorkersKilled."""
+        """Count a worker that crashed or was killed from outside. Raises WorkersKilled if too many were killed."""
         losses.count(place, killed=worker.was_killed())
         self._kill()
         if losses.kills == MAX_KILLS:
@@ -250,7 +256,7 @@ class Session:
                     self._answers.restore(cell.view)
             except ChannelClosed as error:
                 self._lose(worker, losses, 0)
-                if losses.ends == MAX_OWN_ENDS:
+                if losses.crashes == MAX_CRASHES:
                     raise RebuildDiverged(str(error)) from error
             else:
                 return worker
@@ -261,7 +267,7 @@ def _title(number: int, name: str) -> str:
 
 
 class GrowingCell:
-    """A cell that is run in parts while its code is still being written. Made by ``Session.grow``.
+    """A cell that is run in parts while its code is still being written. Created by ``Session.grow``.
 
     The parts share one file, one output and one set of limits, and are repeated together. The plan's clock advances
     only while a part runs.
@@ -273,8 +279,9 @@ class GrowingCell:
         self._end: PartEnd = (NO_END, ())
 
     def run(self, source: str) -> Fault | None:
-        """Run the next part: whole statements, after one empty line for each earlier line. Return its fault, if any.
+        """Run the next part, and return its fault, if any.
 
+        ``source`` has whole statements, preceded by one empty line for each line already run, to keep the line numbers.
         No part may follow a fault. Raises what ``Session.run`` raises; the cell is over then.
         """
         session = self._session

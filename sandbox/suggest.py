@@ -12,7 +12,7 @@ MAX_COMPARED = 3_000
 """Maximum number of names that are compared for one cell: at most a second of the host's time."""
 
 Guess = Callable[[str, Collection[str]], str | None]
-"""Maps a name and the known ones to the one that was most likely meant."""
+"""Maps a name and the known names to the one that was most likely meant, or to None."""
 
 
 def nearest_names(name: str, known: Iterable[str], limit: int = 1) -> list[str]:

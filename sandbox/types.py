@@ -12,7 +12,7 @@ from planbook.sandbox.suggest import closest
 
 
 class Limits(BaseModel):
-    """Resources that one cell may use. The host enforces every limit, if necessary by ending the worker.
+    """Limits on the resources of one cell. They are enforced from outside the plan, if necessary by ending the worker.
 
     A cell that reaches a limit ends with a fault of the kind LIMIT; the session continues. Raises ValidationError
     (pydantic) for an unknown limit or an impossible value.
@@ -24,15 +24,15 @@ class Limits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     wall_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
-    """Wall clock time of the plan itself, in seconds. It stops while the host carries out a call."""
+    """Wall clock time of the plan itself, in seconds. The clock stops while the host carries out a call."""
     cpu_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
-    """Processor time of the plan in seconds, in all its threads."""
+    """Processor time of the plan in seconds, summed over its threads."""
     memory_mb: int = Field(default=256, ge=16, le=1 << 20)
     """Megabytes of address space in addition to that of an idle worker."""
     output_chars: int = Field(default=100_000, ge=0)
     """Maximum characters that the cell may print."""
     host_calls: int = Field(default=2_000, ge=0)
-    """Maximum number of calls of the session's functions."""
+    """Maximum number of requests to the host: calls to its functions, sleeps, and imports of modules that it sends."""
     source_chars: int = Field(default=MAX_SOURCE, ge=0, le=MAX_SOURCE)
     """Maximum characters of the cell's code."""
 
@@ -63,14 +63,14 @@ class FaultKind(StrEnum):
 class Fault:
     """One fault of a plan, described so that a model or a person can repair it.
 
-    ``str(fault)`` has everything: line, type, message, the line of code, and advice.
+    ``str(fault)`` contains everything: line, type, message, the line of code, and advice.
 
     ``line`` counts from 1 and ``column`` from 0, in the cell's source; ``source`` is the text of that line.
     ``type`` is the exception's class name, the name of the limit, or the name of the check. ``callers`` are the lines
     of the calls that led to an exception in a function of the cell, outermost first.
     """
 
-    worded: ClassVar = frozenset({"callers"})
+    wording_fields: ClassVar = frozenset({"callers"})
     """Fields that only repeat what ``line`` and the code say."""
 
     kind: FaultKind
@@ -95,13 +95,13 @@ class CellResult:
     """The result of one cell. A cell without ``faults`` ran to its end."""
 
     output: str = ""
-    """The output of the cell."""
+    """The text that the cell printed, up to the limit."""
     value: JsonValue = None
     """The value of a final expression, as JSON where possible, else its repr; None without such an expression."""
     faults: tuple[Fault, ...] = ()
     """All faults that the check found, or the exception or limit that ended the cell."""
     host_calls: int = 0
-    """Number of calls of the session's functions."""
+    """Number of calls to the session's functions."""
     seconds: float = 0.0
     """Wall clock time of the plan itself in seconds, without the host's work."""
 
@@ -114,9 +114,10 @@ class CellResult:
 # Limits as faults.
 
 MAX_REQUEST_BYTES = 16 << 20
-"""Maximum bytes of all requests of one cell. The host stores, parses and checks them in its own time."""
+"""Maximum bytes of all requests of one cell. Storing, parsing and checking them takes the host's time, which does not
+count towards the cell's limits."""
 MAX_KEPT = 64 << 20
-"""Maximum bytes of memory that a session keeps to run its cells again: requests, answers, output and values."""
+"""Maximum bytes of memory for what a session keeps to run its cells again: requests, answers, output and values."""
 MESSAGES = {
     "wall": "the cell ran for more than {wall_seconds:g} s of wall clock",
     "cpu": "the cell used more than {cpu_seconds:g} s of processor time",
@@ -144,7 +145,7 @@ HINTS = {
     "sleep": "leave the sleeping out, or sleep for less in all",
 }
 MAX_DETAIL = 300
-"""Maximum characters of a worker's text that a fault repeats. They appear in prompts and logs."""
+"""Maximum characters of text from a worker that a fault quotes. They appear in prompts and logs."""
 
 
 class LimitReached(Exception):
@@ -156,7 +157,7 @@ class LimitReached(Exception):
 
 
 def limit_fault(name: str, limits: Limits, detail: str = "") -> Fault:
-    """Return the fault of a reached limit."""
+    """Return the fault for a limit that was reached."""
     message = MESSAGES[name].format_map(limits.model_dump())
     message += f" ({detail[:MAX_DETAIL]})" if detail else ""
     return Fault(FaultKind.LIMIT, name, message, hint=HINTS.get(name, ""))

@@ -1,4 +1,4 @@
-"""The static check of a plan before its first action: every fault at once, and only certain ones.
+"""The static check of a plan before its first action: every fault at once, but only faults that are certain.
 
 Faults have the kind CHECK and one of these types: syntax, empty, only-definitions, unknown-name, unbound-name,
 unknown-action, not-callable, assignment, arguments, literal-type, unreachable, procedure, and those of the language
@@ -26,7 +26,7 @@ PARAMETERS = ["agent", "task"]
 
 
 def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
-    """Report a missing or wrong solve, and actions outside functions."""
+    """Report a missing or wrong ``solve``, and actions outside functions."""
     definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == SOLVE]
     if not definitions:
         hint = "define it at the top level of the file; helpers and constants may stand beside it"
@@ -72,7 +72,7 @@ class CheckContext(TypedDict, total=False):
 def check(
     code: str, functions: Functions, *, allow_definitions_only: bool = False, **context: Unpack[CheckContext]
 ) -> list[Fault]:
-    """Return every certain fault of a plan, sorted by line, without running anything. Never raises.
+    """Return all faults of a plan that are certain, sorted by line, without running anything. Never raises.
 
     ``functions`` are those of the session, by bare or dotted name; they are not called. ``attributes`` are dotted
     names, ``names`` those that earlier cells or the session define, ``modules`` packages beyond the standard library.
@@ -90,7 +90,7 @@ def check(
 def check_part(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
     """Return the faults of a part of a plan, except those that unknown later parts may correct.
 
-    The parts of a plan that passes ``check`` pass, too.
+    If a plan passes ``check``, each of its parts passes this check, too.
     """
     return list(_check(code, Api.of(functions, whole=False, **context), definitions_only=True))
 
@@ -137,7 +137,7 @@ def _build_report(code: str, tree: ast.Module, api: Api, definitions_only: bool,
 
 
 def _merge(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
-    """Return all faults. Where the policy refuses an expression, its fault replaces all others."""
+    """Return all faults. Where the policy refuses an expression, its fault replaces the others at that place."""
     places = {(fault.line, fault.column) for fault in refused if fault.line}
     report.faults = refused + [fault for fault in report.faults if (fault.line, fault.column) not in places]
     return report.sorted_faults()

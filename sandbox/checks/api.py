@@ -19,7 +19,7 @@ NO_DEFAULT = inspect.Parameter.empty
 
 @dataclass(frozen=True, slots=True)
 class CallParameter:
-    """One parameter. Two are equal if their text is: the annotation itself may not be hashable."""
+    """One parameter. Annotations are compared by their text, since they may not be hashable."""
 
     name: str
     kind: Kind
@@ -30,7 +30,7 @@ class CallParameter:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function and its parameters. They are None, and calls go unchecked, if Python knows no signature."""
+    """A function and its parameters. If ``parameters`` is None, they are not known, and calls are not checked."""
 
     name: str
     parameters: tuple[CallParameter, ...] | None
@@ -54,7 +54,7 @@ class Api:
     attributes: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
     whole: bool = True
-    """True for a whole plan. In a part, later parts may bind further names."""
+    """True for a whole plan, False for a part: other parts may bind further names."""
     modules: frozenset[str] = frozenset()
     """Modules beyond the standard library that plans may import."""
 
@@ -79,7 +79,7 @@ class Api:
 
     @cached_property
     def members(self) -> dict[str, list[str]]:
-        """Objects such as ``agent``, with the sorted names of their members."""
+        """Maps objects such as ``agent`` to the sorted names of their members."""
         members: dict[str, list[str]] = {}
         for name in sorted({*self.by_name, *self.attributes}):
             while "." in name:
@@ -130,16 +130,16 @@ class Report:
         """True once enough faults were found."""
         return len(self.faults) >= MAX_PROBLEMS
 
-    def add(self, node: ast.AST | None, name: str, message: str, hint: str = "") -> None:
+    def add(self, node: ast.AST | None, fault_type: str, message: str, hint: str = "") -> None:
         """Add a fault at a node; None stands for the plan as a whole."""
         if node is None or not hasattr(node, "lineno"):
-            self.faults.append(Fault(FaultKind.CHECK, name, _cut(message), hint=_cut(hint)))
+            self.faults.append(Fault(FaultKind.CHECK, fault_type, _cut(message), hint=_cut(hint)))
             return
         line, bytes_before = node.lineno, getattr(node, "col_offset", 0)
         source = self.lines[line - 1] if line <= len(self.lines) else ""
         column = len(source.encode()[:bytes_before].decode("utf-8", "ignore"))
         text = shown_line(self.lines, line)
-        self.faults.append(Fault(FaultKind.CHECK, name, _cut(message), line, column, text, _cut(hint)))
+        self.faults.append(Fault(FaultKind.CHECK, fault_type, _cut(message), line, column, text, _cut(hint)))
 
     def sorted_faults(self) -> tuple[Fault, ...]:
         """Return all faults by place, without duplicates."""

@@ -170,7 +170,7 @@ def _count(number: int) -> str:
 
 _ALIAS_DEPTH = 5
 MAX_PARAMETERS = 50
-"""Calls of a plan's function with more parameters go unchecked."""
+"""Calls to a plan's function with more parameters are not checked."""
 
 
 class ApiUsage:
@@ -180,7 +180,7 @@ class ApiUsage:
         self.scopes, self.api = scopes, api
 
     def path(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
-        """Return the dotted name of the session's object, function or attribute, if the expression certainly is one."""
+        """Return the dotted name of the session's object, function or attribute, if it certainly is one."""
         if isinstance(node, ast.Attribute):
             base = self.path(node.value, scope, depth)
             return f"{base}.{node.attr}" if base in self.api.members else None
@@ -199,7 +199,7 @@ class ApiUsage:
         return self.path(binding.value, home, depth + 1) if binding.value is not None else None
 
     def function(self, call: ast.Call, scope: NameScope) -> Function | None:
-        """Return the called function, if certain: a session function, or a plan's undecorated one, defined once."""
+        """Return the called function, if certain: the session's, or one that the plan defines once, undecorated."""
         path = self.path(call.func, scope)
         if path is not None or not isinstance(call.func, ast.Name):
             return self.api.by_name.get(path) if path else None

@@ -26,7 +26,7 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
             return
         name = use.node.id
         if use.annotation or (name.startswith("__") and name.endswith("__")):
-            continue  # annotations may be undefined; special names are checked by the language policy
+            continue  # names in annotations may be undefined; special names are checked by the language policy
         scope, deferred = scopes.find(name, use.scope)
         if not api.whole and (deferred or use.guard is not Guard.NONE or scope is scopes.module):
             continue
@@ -76,7 +76,7 @@ def _order_hint(name: str, scope: NameScope) -> str:
 
 
 def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
-    """Return a suggestion: a member of an object, a visible name, a string without quotes."""
+    """Return a suggestion: a member of an object, a visible name, or quotes around text."""
     members = {path.rpartition(".")[2]: path for path in (*api.by_name, *api.attributes) if "." in path}
     if name in members:
         return f"did you mean {members[name]}?"

@@ -1,11 +1,12 @@
 """Dry run: follow a plan before any action is taken, as far as its course is certain.
 
-The walk over the plan's syntax tree computes with known values. The result of an action is unknown, so both ways of a
-branch on it are followed and merged. A call is reported only if it cannot succeed on any path that reaches it. Code
-that cannot be followed (called by something unknown, or behind a caught exception) only reduces what is known.
+The walk over the plan's syntax tree computes with known values. The result of an action is unknown, so both
+branches of a condition on it are followed and merged. A call is reported only if it cannot succeed on any path that
+reaches it. Code that cannot be followed (called by something unknown, or behind a caught exception) only reduces what
+is known.
 
 ``walk`` holds the state and merges branches. ``expressions``, ``calls``, ``loops`` and ``statements`` follow one part
-of the language each. ``values`` defines the values, ``effects`` facts about code that is not followed.
+of the language each. ``values`` defines the values, ``effects`` finds facts about code that is not followed.
 """
 
 import ast
@@ -24,9 +25,9 @@ from planbook.sandbox.types import Fault, FaultKind
 __all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "SessionKnowledge", "dry_run"]
 
 CANNOT_SUCCEED = "cannot-succeed"
-"""Fault type of calls."""
+"""Type of the fault of a call that cannot succeed."""
 ENDLESS = "endless"
-"""Fault type of loops."""
+"""Type of the fault of an endless loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,8 @@ def dry_run(
 ) -> DryRun:
     """Return the faults found by following a plan that passes the static check. Never raises because of the plan.
 
-    ``knowledge`` holds at the start. ``values`` maps names to plain values, or to mappings of attributes for objects
-    such as ``task``. ``helpers`` has the code that ran before.
+    ``knowledge`` is what is known at the start. ``values`` maps names to plain values, or to mappings of attributes for
+    objects such as ``task``. ``helpers`` is the code that ran before.
     """
     trees = [tree for tree in map(parse, (*helpers, code)) if isinstance(tree, ast.Module)]
     walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), trees)
@@ -78,7 +79,7 @@ def dry_run(
 
 
 def _follow(walk: DryWalk, trees: list[ast.Module]) -> set[int]:
-    """Follow all code. Return the ids of the reached calls, without those that only something unknown makes."""
+    """Follow all code. Return the ids of the reached calls, except those that only something unknown makes."""
     with suppress(PathEnded):
         for tree in trees:
             walk.body(tree.body)

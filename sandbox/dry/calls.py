@@ -1,4 +1,4 @@
-"""Calls of the session's functions, the plan's own functions, methods and built-in functions."""
+"""Calls to the session's functions, the plan's own functions, methods and built-in functions."""
 
 import ast
 from abc import abstractmethod
@@ -26,7 +26,7 @@ from planbook.sandbox.dry.values import (
 from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
 MAX_CALL_DEPTH = 8
-"""Maximum nesting of calls of plan functions. Deeper ones are not followed."""
+"""Maximum nesting of calls to plan functions. Deeper ones are not followed."""
 
 
 class CallArguments(NamedTuple):
@@ -38,7 +38,7 @@ class CallArguments(NamedTuple):
 
 
 class Calls(Expressions):
-    """Carries out calls, and methods of containers. Content is replaced, not changed, since forked states share it."""
+    """Follows calls, including container methods. Content is replaced, not changed, since forked states share it."""
 
     @abstractmethod
     def body(self, nodes: list[ast.stmt]) -> None:
@@ -107,7 +107,7 @@ class Calls(Expressions):
     # The plan's own functions.
 
     def call_plan_function(self, node: ast.Call, function: DefinedFunction, arguments: CallArguments) -> Value:
-        """Follow a call of a function of the plan, and return its value."""
+        """Follow a call to a function of the plan, and return its value."""
         again = any(enclosing is function.node for enclosing in self.inside)
         if again or len(self.chain) >= MAX_CALL_DEPTH or effects.is_generator(function.node) or not arguments.whole:
             return self._call_unknown(arguments, function)
@@ -148,8 +148,8 @@ class Calls(Expressions):
             pass
         finally:
             self.frame, self.finals = outside
-            ways = self.returns.pop()
-        value = self.meet(ways)
+            paths = self.returns.pop()
+        value = self.meet(paths)
         if not any(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in effects.own_nodes(function.node)):
             self.state.frames.pop(frame, None)
         return value
@@ -168,7 +168,7 @@ class Calls(Expressions):
                 self.state = start
 
     def _forget_all_data(self) -> None:
-        """Forget all but functions that are defined in one place, since an unseen call may happen at any time."""
+        """Forget all but functions that are defined in one place, since something unknown may act at any time."""
         self.havoc([])
         for frame in self.state.frames.values():
             for name, value in frame.items():
@@ -212,11 +212,11 @@ class Calls(Expressions):
     ) -> Value:
         """Return the result of a container's method. Raises NotKnown, without a change, if its effect is unknown."""
         content = self.content(container)
-        way = _METHODS.get((type(content), name))
-        if content is None or way is None or named or len(content) >= MAX_ITEMS:
+        method = _METHODS.get((type(content), name))
+        if content is None or method is None or named or len(content) >= MAX_ITEMS:
             raise NotKnown
         changed = copy(content)
-        value = compute(way, self, changed, *args)
+        value = compute(method, self, changed, *args)
         self.state.heap[container.number] = changed
         return value
 
@@ -275,7 +275,7 @@ _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (set, "copy"): Calls._copy,
     (set, "clear"): lambda walk, content: content.clear(),
 }
-"""Maps type and method to a function that changes a copy of the content and returns the method's value."""
+"""Maps a type and a method name to a function that changes a copy of the content and returns the method's value."""
 _CONSUMERS = frozenset("all any dict list max min next set sorted sum tuple".split())
 
 

@@ -4,7 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
-_WAYS_OUT = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
+_EXITS = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
 _NAMED_NODES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
 
 
@@ -39,7 +39,7 @@ def declared_names(nodes: Iterable[ast.AST], kinds: tuple[type[ast.Global] | typ
 
 
 def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
-    """Return all names that a call binds."""
+    """Return the names of all parameters."""
     args = node.args
     return [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if arg]
 
@@ -50,7 +50,7 @@ def own_declared_names(node: ast.FunctionDef | ast.Lambda, kind: type[ast.Global
 
 
 def is_generator(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Return whether a call only makes a generator."""
+    """Return whether calling the function only creates a generator."""
     return any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in own_nodes(node))
 
 
@@ -65,9 +65,10 @@ def own_nodes(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
 
 
 def acting_names(trees: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
-    """Return the names whose use may act or change a list: those of the session, and names bound to one of them.
+    """Return the names whose use may act or change a container.
 
-    Functions that use such a name are included. Values passed to parameters are not followed.
+    These are the session's names, names bound to what those hold, and functions and classes that use any of them.
+    Values passed to parameters are not followed.
     """
     nodes = list(_all(trees))
     acting = set(roots)
@@ -103,16 +104,16 @@ def mentions(node: ast.AST, names: Collection[str]) -> bool:
 
 
 def is_endless(node: ast.While, acting: Collection[str]) -> bool:
-    """Return whether only an error ends a loop: it has no exit, and no action in it could end the episode."""
+    """Return whether only an error can end a loop: it has no exit, and no action in it could end the episode."""
     if not (isinstance(node.test, ast.Constant) and node.test.value):
         return False
-    return not mentions(node, acting) and not any(isinstance(inner, _WAYS_OUT) for inner in ast.walk(node))
+    return not mentions(node, acting) and not any(isinstance(inner, _EXITS) for inner in ast.walk(node))
 
 
 def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:
     """Return whether code neither acts nor changes anything that it did not create.
 
-    Every method named like one that changes lists or dicts counts as a change.
+    Every method with the name of one that changes lists, dicts or sets counts as a change.
     """
     if mentions(node, acting):
         return False
@@ -134,7 +135,7 @@ def _changes(node: ast.AST, created: Collection[str]) -> bool:
 
 
 def _created_names(node: ast.AST) -> set[str]:
-    """Return a function's names that only hold values that it created: a new list, a number, a string."""
+    """Return the names that hold only values created by the function: a new list, a number, a string."""
     if not isinstance(node, ast.FunctionDef):
         return set()
     bindings: Counter[str] = Counter()
@@ -171,16 +172,16 @@ def call_sites(
 ) -> Iterator[int]:
     """Yield the ids of nodes that call one of the session's functions, or pass it on to be called by others.
 
-    ``acting`` has the names of the session's objects, ``handed_on`` the functions that something unknown holds. A call
-    of a method of that name counts, too (``self.agent.open``), unless Python's types or the plan define such a
-    method.
+    ``acting`` has the names that may act, ``handed_on`` the functions that something unknown holds. Calls to methods
+    with the name of a session's function count, too (``self.agent.open``). If Python's types or the plan define a
+    method of that name, they count only on values named in ``acting``.
     """
     names = {name.rpartition(".")[2] for name in functions}
-    doubtful = _METHODS | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    ambiguous = _METHODS | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            is_site = _may_act(node, functions, names - doubtful, names, acting)
+            is_site = _may_act(node, functions, names - ambiguous, names, acting)
         else:
             is_site = isinstance(node, ast.Attribute) and id(node) not in called and ast.unparse(node) in handed_on
         if is_site:
@@ -188,10 +189,10 @@ def call_sites(
 
 
 def _may_act(
-    node: ast.Call, functions: Collection[str], clear: Collection[str], names: Collection[str], acting: Collection[str]
+    node: ast.Call, functions: Collection[str], unique: Collection[str], names: Collection[str], acting: Collection[str]
 ) -> bool:
     if isinstance(node.func, ast.Attribute):
-        return node.func.attr in clear or (node.func.attr in names and mentions(node.func.value, acting))
+        return node.func.attr in unique or (node.func.attr in names and mentions(node.func.value, acting))
     if not isinstance(node.func, ast.Name):
         return False
     by_name = node.func.id == "getattr" and bool(node.args) and mentions(node.args[0], acting)

@@ -28,7 +28,7 @@ class Expressions(BaseWalk):
     """Evaluates expressions, and converts values to and from Python's."""
 
     def plain(self, value: Value) -> Plain:
-        """Return the value as Python's. Raises NotKnown if any part is unknown or it is too large."""
+        """Return the value as a plain Python value. Raises NotKnown if any part is unknown, or if it is too large."""
         return self._plain(value, count(1))
 
     def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
@@ -46,7 +46,7 @@ class Expressions(BaseWalk):
         return type(content)(self._plain(item, parts) for item in content)
 
     def flat(self, value: Value) -> Plain:
-        """Return what ``plain`` does. Also raises NotKnown for nested containers, which would lose their identity."""
+        """Return what ``plain`` returns. Raises NotKnown for nested containers: these would lose their identity."""
         if any(isinstance(item, Container) for item in self.items(value) or ()):
             raise NotKnown
         return self.plain(value)

@@ -15,18 +15,18 @@ MAX_TURNS = 300
 MAX_ENDLESS_TURNS = 4
 """The same for ``while True``, which only a break ends."""
 MAX_ROUNDS = 3
-"""Maximum number of turns over unknown items that are followed until nothing changes."""
+"""Maximum number of turns over unknown items that are followed; fewer if one changes nothing."""
 
 Turn = Callable[[], None]
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 class Loops(Calls):
-    """Carries out loops and comprehensions."""
+    """Follows loops and comprehensions."""
 
     @abstractmethod
     def bind(self, target: ast.expr, value: Value) -> None:
-        """Bind a target."""
+        """Assign a value to a target."""
 
     def visit_For(self, node: ast.For) -> None:
         iterated, loop, exits = self._iterated(node.iter), LoopExits(), list[WalkState]()
@@ -65,7 +65,7 @@ class Loops(Calls):
         self._leave_loop(exits, loop.breaks, node.orelse)
 
     def _counted_turns(self, node: ast.While, loop: LoopExits) -> bool:
-        """Return whether the loop ended. Otherwise its further turns are unknown."""
+        """Follow turns while the condition is known. Return whether the loop ended; if not, more turns may follow."""
         for _ in range(MAX_ENDLESS_TURNS if isinstance(node.test, ast.Constant) else MAX_TURNS):
             self.state.drop_unused()
             before = self.state.copy()
@@ -83,21 +83,21 @@ class Loops(Calls):
 
     def _turn_of(self, body: list[ast.stmt], loop: LoopExits) -> None:
         """Follow one turn, to the end of the body or a continue. Raises PathEnded if it reaches neither."""
-        ways = list[tuple[WalkState, Value]]()
+        paths = list[tuple[WalkState, Value]]()
         with suppress(PathEnded):
             self.body(body)
-            ways.append((self.state, None))
-        ways += [(state, None) for state in loop.continues]
+            paths.append((self.state, None))
+        paths += [(state, None) for state in loop.continues]
         loop.continues.clear()
-        self.meet(ways)
+        self.meet(paths)
 
     def _leave_loop(self, exits: list[WalkState], breaks: list[WalkState], orelse: list[ast.stmt]) -> None:
-        ways = [(state, None) for state in breaks]
+        paths = [(state, None) for state in breaks]
         with suppress(PathEnded):
             self.meet([(state, None) for state in exits])
             self.body(orelse)
-            ways.append((self.state, None))
-        self.meet(ways)
+            paths.append((self.state, None))
+        self.meet(paths)
 
     # Items and turns.
 

@@ -22,7 +22,7 @@ class DryWalk(Loops):
     def generic_visit(self, node: ast.AST) -> Value:
         """Handle nodes that are not followed.
 
-        Of an expression only the parts are evaluated. Of a statement any part may have run any number of times.
+        For an expression, only the parts are evaluated. For a statement, any part may have run any number of times.
         """
         if not isinstance(node, ast.stmt):
             return self.visit_parts(node)
@@ -74,7 +74,7 @@ class DryWalk(Loops):
         return UNKNOWN
 
     def bind(self, target: ast.expr, value: Value) -> None:
-        """Bind a target."""
+        """Assign a value to a target."""
         if isinstance(target, ast.Name):
             self.assign(target.id, value)
         elif isinstance(target, ast.Tuple | ast.List):
@@ -180,7 +180,7 @@ class DryWalk(Loops):
         raise PathEnded
 
     def visit_Try(self, node: ast.Try) -> None:
-        """Follow a try. An exception may come from anywhere in the body, so in a handler nothing is known about it."""
+        """Follow a try. Any statement of the body may raise, so a handler knows nothing about what it changes."""
 
         def caught(handler: ast.ExceptHandler) -> None:
             self.havoc(node.body)
@@ -205,7 +205,7 @@ class DryWalk(Loops):
         self.branches(through, *([uncaught] if node.finalbody else []))
 
     def visit_With(self, node: ast.With) -> None:
-        """Follow a with as a try: the context manager may suppress exceptions."""
+        """Follow a with statement like a try: the context manager may suppress exceptions."""
         for item in node.items:
             self.escape(self.value(item.context_expr))
             if item.optional_vars is not None:
@@ -213,7 +213,7 @@ class DryWalk(Loops):
         self.branches(lambda: self.body(node.body), lambda: self.havoc(node.body))
 
     def leave(self) -> None:
-        """Assume the effects of the enclosing ``finally`` blocks on the way out."""
+        """Assume that the enclosing ``finally`` blocks run, as they do on the way out."""
         for final in reversed(self.finals):
             if final:
                 self.havoc(final)

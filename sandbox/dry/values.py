@@ -67,7 +67,7 @@ class DefinedFunction:
 
 
 MAX_PARTS = 20_000
-"""Maximum number of parts of a tuple. Those of nested tuples count each time they occur."""
+"""Maximum number of items in a tuple. Those of nested tuples count each time they occur."""
 
 
 def is_small(value: tuple[Value, ...]) -> bool:
@@ -96,7 +96,7 @@ def same(first: Value, second: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Impossible:
-    """The reason why an action cannot succeed, and the plan lines that caused it; none if it held from the start."""
+    """The reason why an action cannot succeed, and the plan lines that caused it; none if it was so from the start."""
 
     action: str
     why: str
@@ -109,16 +109,16 @@ class SessionKnowledge(Protocol):
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> tuple[Self, Impossible | None]:
-        """Return the knowledge after a call of the session's function ``path``, and why the call cannot succeed, if so.
+        """Return the knowledge after a call to the session's function ``path``, and why the call cannot succeed, if so.
 
         An argument may be UNKNOWN. A call whose arguments do not fit changes nothing.
         """
 
     def either(self, other: Self) -> Self:
-        """Return the merger of two states of knowledge, one of which holds."""
+        """Return what is known if either this or the other knowledge is true."""
 
     def forgotten(self) -> Self:
-        """Return the knowledge that is left after any actions."""
+        """Return what is still known after unknown actions."""
 
     def attribute(self, path: str) -> object:
         """Return the value of an attribute of the session, or UNKNOWN."""
@@ -178,12 +178,12 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     name: getattr(builtins, name)
     for name in "abs all any bool float int len list max min round set sorted str sum tuple".split()
 } | {"range": _range}
-"""Built-in functions that are computed. None returns an iterator."""
+"""Built-in functions whose results are computed. They never return iterators."""
 _FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
 def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
-    """Return the function's result. Raises NotKnown if it raises, since the plan may catch that."""
+    """Return the function's result. Raises NotKnown for large values, and if it raises: the plan may catch that."""
     for argument in (*args, *named.values()):
         _check_bounds(argument)
     try:

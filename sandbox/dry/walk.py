@@ -27,13 +27,13 @@ Content = list[Value] | dict[Value, Value] | set[Value] | None
 
 @dataclass
 class WalkState:
-    """One state. Forked states share the contents of containers."""
+    """The state at one point of a path. Forked states share the contents of containers."""
 
     knowledge: SessionKnowledge
     frames: dict[int, dict[str, Value]] = field(default_factory=dict)
     heap: dict[int, Content] = field(default_factory=dict)
     escaped: list[Value] = field(default_factory=list)
-    """Functions and objects of the session that became part of something unknown, which may call them."""
+    """Plan functions and session objects that became part of something unknown, which may call them."""
 
     def copy(self) -> "WalkState":
         """Return an independent copy of the state."""
@@ -50,9 +50,9 @@ class WalkState:
         )
 
     def drop_unused(self) -> None:
-        """Forget containers that no name leads to: to other holders their content is already unknown.
+        """Forget containers that no variable leads to. Whatever else holds them already takes their content as unknown.
 
-        A name for a container of unknown content becomes UNKNOWN.
+        A variable that holds a container of unknown content becomes UNKNOWN.
         """
         for frame in self.frames.values():
             for name, value in frame.items():
@@ -89,7 +89,7 @@ def _inside(content: Content) -> list[Value]:
 
 
 def merge_states(first: WalkState, second: WalkState) -> WalkState:
-    """Return two states merged. A name that only one binds keeps its value, since reading it in the other raises."""
+    """Return two states merged. A name bound in only one of them keeps its value: reading it in the other raises."""
     state = WalkState(first.knowledge.either(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
     state.heap = second.heap | first.heap
     for number in sorted(first.heap.keys() & second.heap.keys()):
@@ -104,7 +104,7 @@ def merge_states(first: WalkState, second: WalkState) -> WalkState:
 
 
 def merge_values(state: WalkState, first: Value, second: Value) -> Value:
-    """Return the value if both are equal, tuples merged by item, else UNKNOWN."""
+    """Return the value if both are equal, else UNKNOWN. Tuples of the same length are merged item by item."""
     if same(first, second):
         return first
     if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
@@ -139,7 +139,7 @@ class TooManyPaths(Exception):
 
 
 class PathEnded(Exception):
-    """The current path cannot be followed further here."""
+    """The current path does not reach the next statement."""
 
 
 @dataclass
@@ -152,7 +152,7 @@ class LoopExits:
 
 @dataclass
 class CallVisits:
-    """All visits of one call, and why it was impossible; None if any was possible."""
+    """All visits to one call. ``impossible`` says why it cannot succeed; None if it could on any visit."""
 
     impossible: Impossible | None
     node: ast.Call
@@ -162,7 +162,7 @@ class CallVisits:
 
 @dataclass(eq=False)
 class BaseWalk(ast.NodeVisitor):
-    """A dry run of ``trees``: those of the helpers, then the plan's. ``functions`` and ``attributes`` are dotted."""
+    """A dry run of ``trees``: the helpers' and then the plan's. ``functions`` and ``attributes`` are dotted names."""
 
     state: WalkState
     functions: frozenset[str]
@@ -180,7 +180,7 @@ class BaseWalk(ast.NodeVisitor):
     """Ids of generator expressions that are consumed immediately, as in ``any(...)``."""
     parents: dict[int, int] = field(default_factory=dict)
     declared: dict[int, tuple[set[str], set[str]]] = field(default_factory=lambda: {MODULE: (set(), set())})
-    """Maps a frame to the names declared global and nonlocal."""
+    """Maps a frame to its names declared global, and those declared nonlocal."""
     transparent: set[int] = field(default_factory=set)
     """Frames of comprehensions: a name assigned by := belongs to the frame around them."""
     loops: list[LoopExits] = field(default_factory=list)
@@ -190,8 +190,9 @@ class BaseWalk(ast.NodeVisitor):
     finals: list[list[ast.stmt]] = field(default_factory=list)
     """``finally`` blocks around the current statement."""
     chain: list[ast.Call] = field(default_factory=list)
+    """Calls to plan functions that led to the current statement, outermost first."""
     inside: list[ast.AST] = field(default_factory=list)
-    """Calls, and functions, that enclose the current statement."""
+    """The functions that these calls entered."""
     _numbers: int = 0
     _steps: int = 0
 
@@ -200,7 +201,7 @@ class BaseWalk(ast.NodeVisitor):
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
         self.acting = effects.acting_names(trees, self.roots)
         self.catches = any(isinstance(node, ast.Try | ast.With) for tree in trees for node in ast.walk(tree))
-        """True if the code catches errors, so that one may end a loop."""
+        """True if the code may catch errors, so that an error can end a loop without ending the plan."""
         self.shared = frozenset(effects.declared_names(trees, (ast.Global, ast.Nonlocal)))
         """Names that a function declares global or nonlocal."""
         self.defined_once = frozenset(effects.names_defined_once(trees))
@@ -214,31 +215,31 @@ class BaseWalk(ast.NodeVisitor):
         if self._steps > MAX_STEPS:
             raise TooManyPaths
 
-    def branches(self, *ways: Callable[[], Value]) -> Value:
-        """Follow each way from the current state, and merge values and states. Raises PathEnded if none returns."""
-        start, came_back = self.state, list[tuple[WalkState, Value]]()
-        for way in ways:
+    def branches(self, *branches: Callable[[], Value]) -> Value:
+        """Follow each branch from the current state, and merge values and states. Raises PathEnded if none returns."""
+        start, returned = self.state, list[tuple[WalkState, Value]]()
+        for branch in branches:
             self.state = start.copy()
             try:
-                value = way()
+                value = branch()
             except PathEnded:
                 continue
-            came_back.append((self.state, value))
-        return self.meet(came_back)
+            returned.append((self.state, value))
+        return self.meet(returned)
 
-    def meet(self, ways: Sequence[tuple[WalkState, Value]]) -> Value:
-        """Continue in the merged state of all ways, and return the merged value. Raises PathEnded if there are none."""
-        if not ways:
+    def meet(self, paths: Sequence[tuple[WalkState, Value]]) -> Value:
+        """Continue in the merged state of all paths, and return the merged value. Raises PathEnded if there is none."""
+        if not paths:
             raise PathEnded
-        self.state, value = ways[0]
-        for state, other in ways[1:]:
+        self.state, value = paths[0]
+        for state, other in paths[1:]:
             self.state = merge_states(self.state, state)
             value = merge_values(self.state, value, other)
             self.settle()
         return value
 
     def settle(self) -> None:
-        """Record functions and objects of the session that became part of something unknown."""
+        """Record plan functions and session objects that became part of something unknown."""
         while self.state.escaped:
             value = self.state.escaped.pop()
             if isinstance(value, DefinedFunction):
@@ -249,7 +250,7 @@ class BaseWalk(ast.NodeVisitor):
                 self.blind = True
 
     def escape(self, *values: Value) -> None:
-        """Hand values over to something unknown."""
+        """Pass values to something unknown, which may change or call them."""
         for value in values:
             self.state.escape(value)
         self.settle()
@@ -266,7 +267,7 @@ class BaseWalk(ast.NodeVisitor):
         return effects.is_harmless(value.node, self.acting) and not any(map(self._acts, reached))
 
     def _acts(self, value: Value) -> bool:
-        """Return whether a value that is not a function of the plan may act. Plan functions are judged by name."""
+        """Return whether a value may act. A plan function counts only in a container; otherwise its name decides."""
         if isinstance(value, HostRef):
             return not self.is_harmless(value)
         content = value if isinstance(value, tuple) else _inside(self.content(value))

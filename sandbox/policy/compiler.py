@@ -21,12 +21,12 @@ from typing import Literal, NamedTuple
 
 from planbook.sandbox.caching import cached_up_to
 from planbook.sandbox.policy.rules import (
-    MAX_COPIES,
+    MAX_COMPILED_NODES,
     MAX_DEPTH,
     MAX_KEYWORDS,
     MAX_NODES,
     MAX_SOURCE,
-    MAX_TEXTS,
+    MAX_STRING_REPETITIONS,
     NAME_HINTS,
     SYNTAX,
     TOO_LARGE,
@@ -48,8 +48,8 @@ MAX_FIELDS = 10_000
 MAX_SHOWN = 300
 """Maximum characters of a line that a fault shows."""
 MAX_LOOKUPS = 4_000_000
-"""Maximum words of a source times its scopes: CPython copies the names of enclosing functions for every scope inside.
-No file below 100,000 characters of the standard library, numpy or sympy has half as many."""
+"""Maximum number of different words in a source times that of its scopes: CPython copies the names of enclosing
+functions for every scope inside. No file under 100,000 characters in the standard library, numpy or sympy has half."""
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def _locked() -> Iterator[None]:
 
 
 def parse_source(source: str, name: str = "<plan>") -> ast.Module:
-    """Return the tree of a source. Raises what ``ast.parse`` raises, and SyntaxError for one that would take long."""
+    """Return the tree of a source. Raises what ``ast.parse`` raises, and SyntaxError if it would take too long."""
     if len(set(_WORD.findall(source))) * sum(map(source.count, _SCOPE_WORDS)) > MAX_LOOKUPS:
         raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
     if source.count("{") > MAX_FIELDS and _F_STRING.search(source):
@@ -93,7 +93,7 @@ def shown_line(lines: list[str], number: int | None) -> str:
 
 
 class CompileContext(NamedTuple):
-    """The results of a session's earlier code: names and, within one cell, the flags of ``from __future__``."""
+    """What a session's earlier code leaves behind: names and, within one cell, the flags of ``from __future__``."""
 
     names: frozenset[str] = frozenset()
     flags: int = 0
@@ -131,7 +131,7 @@ def find_problems(
     """Return every problem of the source, sorted by line. Never raises.
 
     ``bound`` has the names that other parts of the cell bind. ``tree`` is the source's tree, if the caller has parsed
-    and compiled it; it must not be used afterwards.
+    and compiled it. It is changed, and must not be used afterwards.
     """
     try:
         _compile(source, "plan", bound, CompileContext(modules=modules), tree)
@@ -207,26 +207,26 @@ def too_large(tree: ast.Module) -> Fault | None:
     """Return the fault of a tree that is too large to walk recursively or to compile quickly."""
     level: list[ast.AST] = [tree]
     has_finally = False
-    nodes = depth = texts = 0
+    nodes = depth = repetitions = 0
     while level:
-        nodes, depth, texts = nodes + len(level), depth + 1, texts + sum(map(_multiplies_text, level))
+        nodes, depth, repetitions = nodes + len(level), depth + 1, repetitions + sum(map(_repeats_string, level))
         if nodes > MAX_NODES:
             return _too_large(f"more than {MAX_NODES:,} names and operations")
         if depth > MAX_DEPTH:
             return _too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])
-        if texts > MAX_TEXTS:
-            return _too_large(f"more than {MAX_TEXTS:,} texts that are multiplied")
+        if repetitions > MAX_STRING_REPETITIONS:
+            return _too_large(f"more than {MAX_STRING_REPETITIONS:,} texts that are multiplied")
         if wide := next((node for node in level if _keywords(node) > MAX_KEYWORDS), None):
             return _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
         has_finally = has_finally or any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
-    if has_finally and _compiled_size(tree)[0] > MAX_COPIES:
+    if has_finally and _compiled_size(tree)[0] > MAX_COMPILED_NODES:
         return _too_large("`finally` blocks that would be compiled too many times over")
     return None
 
 
-def _multiplies_text(node: ast.AST) -> bool:
-    """Return whether CPython may build a text of up to 4,096 characters while it compiles this node."""
+def _repeats_string(node: ast.AST) -> bool:
+    """Return whether CPython may build a string of up to 4,096 characters while it compiles this node."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
         return False
     parts = [node.left, node.right]
@@ -244,7 +244,7 @@ def _keywords(node: ast.AST) -> int:
 
 
 def _compiled_size(node: ast.AST) -> tuple[int, int]:
-    """Return the number of nodes that CPython's compiler will visit, and of jumps out of the node among them.
+    """Return the number of nodes that CPython's compiler will visit, and that of jumps out of the node.
 
     It compiles a ``finally`` block once for the normal end, once for an exception, and once for every jump out.
     """
@@ -288,7 +288,7 @@ class CompileRequest(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """The code and the final expression, marshalled, in base64; or the faults if there is none."""
+    """The code and the final expression, marshalled, in base64; or the faults if there is no code."""
 
     code: str = ""
     context: CompileContext = NO_CONTEXT
@@ -315,7 +315,7 @@ precompile = cached_up_to(MAX_CACHED)(compile_request)
 
 
 def faults_of(source: str, problems: Sequence[Fault]) -> tuple[Fault, ...]:
-    """Return the policy's problems with their texts cut and their source lines added."""
+    """Return the policy's problems with their texts truncated and their source lines added."""
     lines = code_lines(source)
     return tuple(
         replace(

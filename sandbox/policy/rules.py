@@ -17,10 +17,10 @@ MAX_DEPTH = 120
 """Maximum nesting of one cell's syntax tree."""
 MAX_KEYWORDS = 1_000
 """Maximum number of keywords of one call, class or pattern."""
-MAX_COPIES = 4 * MAX_NODES
-"""Maximum number of nodes of one cell as CPython compiles them: ``finally`` blocks are compiled several times."""
-MAX_TEXTS = 500
-"""Maximum number of multiplications of texts in one cell. CPython may compute each while it compiles."""
+MAX_COMPILED_NODES = 4 * MAX_NODES
+"""Maximum number of nodes that CPython compiles for one cell. It compiles ``finally`` blocks several times."""
+MAX_STRING_REPETITIONS = 500
+"""Maximum number of multiplications of strings in one cell. CPython may compute each while it compiles."""
 
 _INTERNAL_TYPES = (
     types.FrameType,
@@ -45,7 +45,7 @@ REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
 FORMATS = frozenset({"format", "format_map"})
 """Methods that read attributes named in a string."""
 GUARDED_ATTRIBUTES = FORMATS | {"__dict__"}
-"""Attributes that plans may read of some objects only. A guard decides at run time."""
+"""Attributes that plans may read on some objects only. A guard decides at run time."""
 GUARD = "<attribute>"
 """The variable that holds the guard. No source can contain this name."""
 
@@ -192,7 +192,7 @@ SYNTAX_HINTS = (
     ("in one piece of code", "write it as shorter, simpler steps"),
     ("from __future__ imports", "move it above everything else, or leave it out"),
 )
-"""Hints by a part of Python's message. The first match counts."""
+"""Hints by a part of Python's message. The first match is used."""
 
 STATEMENT_HINTS = {
     "AsyncFunctionDef": ("`async def`", _THREAD),
@@ -221,8 +221,8 @@ def last_name(node: ast.expr | None) -> str | None:
 
 def attribute_hint(name: str) -> str:
     """Return a hint for an alternative to the attribute."""
-    inside = next((hint for start, hint in INTERNAL_HINTS.items() if name.startswith(start)), ATTRIBUTE_HINT)
-    return ATTRIBUTE_HINTS.get(name, inside)
+    by_prefix = next((hint for start, hint in INTERNAL_HINTS.items() if name.startswith(start)), ATTRIBUTE_HINT)
+    return ATTRIBUTE_HINTS.get(name, by_prefix)
 
 
 def syntax_hint(message: str) -> str:
@@ -232,7 +232,7 @@ def syntax_hint(message: str) -> str:
 
 @lru_cache(256)
 def members(module: str) -> frozenset[str]:
-    """Return the names that plans may read of a module, without submodules, which are listed separately."""
+    """Return the names that plans may read from a module, without submodules, which are listed separately."""
     if module in PARTS:
         return PARTS[module] & set(dir(importlib.import_module(module)))
     real = importlib.import_module(module)

@@ -2,7 +2,7 @@
 
 RestrictedPython's transformer refuses every kind of node that it does not know. This subclass allows what plans use.
 Nearly everything is decided here, by name. Two facts are known only at run time: the template that ``format`` is called
-on, and whether ``__dict__`` belongs to a module. Reading these becomes a call of the guard.
+on, and whether ``__dict__`` belongs to a module. Reading these attributes becomes a call to the guard.
 Line numbers never change.
 """
 
@@ -47,7 +47,7 @@ LEAVES = frozenset(
 )
 """Nodes without content that RestrictedPython allows. They need no visit."""
 MAX_PROBLEMS = 100
-"""Problems reported at once. Each suggestion costs time: ten thousand misspelt imports took seconds."""
+"""Maximum problems reported at once. Each suggestion costs time: ten thousand misspelt imports took seconds."""
 
 
 class EnoughProblems(Exception):
@@ -100,7 +100,7 @@ class BasePolicy(RestrictingNodeTransformer):
         self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
 
     def node_contents_visit(self, node: N) -> N:
-        """Visit the children except operators, with fewer frames per level than RestrictedPython."""
+        """Visit the children except LEAVES, with fewer stack frames per level than RestrictedPython."""
         for field in node._fields:
             value = getattr(node, field, None)
             if isinstance(value, list):
@@ -116,7 +116,7 @@ class BasePolicy(RestrictingNodeTransformer):
         return new if isinstance(new, list) else (new,)
 
     def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = True) -> None:
-        """Check a name that the source binds."""
+        """Record and check a name that the source binds."""
         if name is not None:
             self.bound.add(name)
             self.check_variable(node, name)
@@ -196,7 +196,7 @@ class ImportPolicy(BasePolicy):
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        """Allow only names of the listed modules, and replace ``*`` by them. Python itself checks ``__future__``."""
+        """Allow only names of the listed modules, and replace ``*`` with them. Python itself checks ``__future__``."""
         module = "." * node.level + (node.module or "")
         if module == "__future__":
             return node
@@ -220,7 +220,7 @@ class ImportPolicy(BasePolicy):
                 self._check_member(node, self.modules[variable], node.attr)
 
     def _is_listed(self, module: str) -> bool:
-        """Return whether the names of the module are known. Only these are imported for checking."""
+        """Return whether the names of the module are known. Only such modules are imported for the check."""
         return module in MODULES or module in self.more_modules
 
     def _may_import(self, module: str) -> bool:
@@ -317,7 +317,7 @@ class PlanPolicy(ImportPolicy):
         self.bound.update(parameter.name for parameter in getattr(node, "type_params", ()))
 
     def _annotation(self, node: ast.expr | None) -> ast.expr | None:
-        """Return the annotation, as a string if it reads an undefined name: models often forget such imports."""
+        """Return the annotation, as a string if it reads an undefined name: models often forget the import."""
         if node is None:
             return None
         places = (self.bound, self.modules, self.known, BUILTINS)

@@ -90,7 +90,7 @@ def carry(code: str, names: Iterable[str]) -> str:
 
 
 def _with_needed(names: Iterable[str], parts: dict[str, _CodePart]) -> set[str]:
-    """Return the names and those of all parts that they need, directly or indirectly."""
+    """Return these names and those of all parts that they need, directly or indirectly."""
     needed, open_names = set[str](), list(names)
     while open_names:
         if (name := open_names.pop()) not in needed:
@@ -109,7 +109,7 @@ def _parts(code: str) -> dict[str, _CodePart]:
 
 
 def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePart]:
-    """Return the parts by name. A variable bound twice is state, not a constant; later functions replace earlier."""
+    """Return the parts by name. A variable bound twice is state, not a constant. Of two functions, the later counts."""
     parts: dict[str, _CodePart] = {}
     state: set[str] = set()
     for statement in statements:

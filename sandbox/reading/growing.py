@@ -73,7 +73,7 @@ class StatementFinder:
         return []
 
     def close(self) -> list[Statement]:
-        """Return the statements that are complete at the end of a block, except one that another may continue."""
+        """Return the statements complete at the end of a block, except a last one that a later block may continue."""
         return self._take_statements(len(self._lines), without=_MAY_CONTINUE)
 
     def _take_statements(self, until: int, without: UnionType | None = None) -> list[Statement]:
@@ -87,9 +87,10 @@ class StatementFinder:
 
 
 def statements_of(lines: Sequence[str], skip: int = 0, without: UnionType | None = None) -> list[Statement]:
-    """Return the statements after the first ``skip`` lines, without a last one of kind ``without``; none if broken.
+    """Return the statements after the first ``skip`` lines; none if the code is broken.
 
-    A docstring belongs to the statement after it: run alone it would not be the cell's docstring.
+    A last one of the types ``without`` is left out. A docstring belongs to the statement after it: run alone, it would
+    not be the cell's docstring.
     """
     tree = parse_only("\n".join(lines[skip:]))
     body = [] if isinstance(tree, str) else tree.body

@@ -1,6 +1,6 @@
 """Find the code of a plan in a model's reply.
 
-The Python blocks of a reply, joined in order, are the plan. A block is left out if a later block revises it: if that
+The Python blocks of a reply, joined in order, are the plan. A block is left out if a later block revises it, that is,
 defines a function, class or ``[Step n]`` of the same name.
 """
 
@@ -70,8 +70,8 @@ def margin_of(line: str) -> str:
 def _block(lines: list[str], opening: int, indent: str, fence: str, info: str) -> FencedBlock:
     """Return the block that opens at a line.
 
-    It ends at the first line that closes the fence, unless its code parses only up to a later one, since the fences in
-    between are inside a string.
+    It ends at the first line that closes the fence, unless its code parses only up to a later one, because the fences
+    in between are inside a string.
     """
     language = language_of(info)
     closings = _closings(lines, opening, fence, stop_at_opening=language not in PYTHON)
@@ -103,7 +103,7 @@ def _opens_python(line: str) -> bool:
 
 
 def _dedent(indent: str, lines: list[str]) -> str:
-    """Return the lines without the indentation of the fence, and that of the first line."""
+    """Return the code of the lines without the indentation of the fence, and without that of the first line."""
     lines = [line.removeprefix(indent) if indent else line for line in lines]
     first = next((line for line in lines if line.strip()), "")
     margin = margin_of(first)

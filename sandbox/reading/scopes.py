@@ -1,7 +1,7 @@
 """Resolve names: one walk in the order of evaluation finds where each name is bound.
 
-``order`` is a clock over the whole walk. A nested function runs after its definition: its uses are *deferred*, and the
-names that it binds outside itself (global, nonlocal) have the order ANY_TIME.
+``order`` is the time on a clock that ticks throughout the walk. A nested function runs after its definition: its uses
+are *deferred*, and the names that it binds outside itself (global, nonlocal) have the order ANY_TIME.
 """
 
 import ast
@@ -25,7 +25,7 @@ class ScopeKind(Enum):
 
 
 class Guard(Enum):
-    """The errors that a try around a use catches."""
+    """Which errors are caught by a ``try`` around the use of a name."""
 
     NONE = 0
     ANY_ERROR = 1
@@ -43,7 +43,7 @@ class Binding:
     last: int | None = None
     """For ``except ... as name``: the order at which the handler ends, and the name with it."""
     since: int = 0
-    """For order ANY_TIME: its place in the text. Earlier code reaches it only through a loop."""
+    """The order in the text, also where ``order`` is ANY_TIME. Earlier uses see it only if a loop contains both."""
 
 
 @dataclass(slots=True)
@@ -101,12 +101,12 @@ class Scopes:
 
     @cached_property
     def local_names(self) -> frozenset[str]:
-        """Names that functions, classes and comprehensions bind, if they also read any."""
+        """Names bound in functions, classes and comprehensions that also read a name."""
         scopes = {id(use.scope): use.scope for use in self.uses if use.scope.parent}
         return frozenset(name for scope in scopes.values() for name in scope.bindings)
 
     def free_names(self) -> set[str]:
-        """Return the names that the code reads, also in annotations, and does not bind."""
+        """Return the names that the code reads, also in annotations, but does not bind."""
         return {use.node.id for use in self.uses if self.find(use.node.id, use.scope)[0] is None}
 
 

@@ -31,7 +31,7 @@ _GENERAL_HINT = "explanations belong outside the code, or behind a #"
 
 
 def parse(code: str) -> ast.Module | Fault:
-    """Return the syntax tree, or the fault. Code that is too long is not parsed. Never raises."""
+    """Return the syntax tree, or a fault if the code is broken or too long to be parsed. Never raises."""
     if too_long := _too_long(code):
         return _fault(code, too_long, None, "write a shorter plan")
     try:
@@ -112,7 +112,7 @@ def _explain(code: str, error: SyntaxError) -> Fault:
 
 
 def _tree_sitter_message(code: str, line: int) -> str | None:
-    """Return a message about a line, where CPython says only "invalid syntax": what is missing or unreadable."""
+    """Return what is missing or unreadable in a line where CPython says only "invalid syntax"; None if not known."""
     lines = _lines_up_to(code_lines(code)[:line])
     for node in _nodes("\n".join(lines)):
         if node.start_point.row + 1 < len(lines):
@@ -127,7 +127,7 @@ def _tree_sitter_message(code: str, line: int) -> str | None:
 
 
 def _lines_up_to(lines: list[str]) -> list[str]:
-    """Return the last statements that tree-sitter reads quickly: for 40,000 characters it can take 15 s."""
+    """Return as many of the last statements as tree-sitter reads quickly: 40,000 characters can take it 15 s."""
     left, start = MAX_EXPLAINED, len(lines)
     for number in range(len(lines) - 1, -1, -1):
         left -= len(lines[number]) + 1

@@ -1,4 +1,4 @@
-"""Find code in a text without fences: lines that parse and do something, among prose."""
+"""Find code in prose without fences: lines that parse and do something."""
 
 import ast
 import re
@@ -122,7 +122,7 @@ def _runs(lines: list[str]) -> list[range]:
 
 
 def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
-    """Return the intact statements of broken code, with their line numbers in the whole."""
+    """Return the intact statements of broken code, with their line numbers in the whole code."""
     pieces = [(span, tree.body) for span, tree in _statements(lines) if tree]
     return [ast.increment_lineno(statement, span.start) for span, body in pieces for statement in body]
 
@@ -143,7 +143,7 @@ def _statements(lines: Sequence[str]) -> list[tuple[range, ast.Module | None]]:
 
 
 def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None, int, int, str]:
-    """Return the tree of the statement at a line, its end, the characters parsed, and the parser's message."""
+    """Return the tree of the statement at a line, the line after it, the characters parsed, the parser's message."""
     end, cost = _next_start(lines, start), 0
     while True:
         code = "\n".join(lines[start:end])
@@ -158,7 +158,7 @@ def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None
 
 
 def _next_start(lines: Sequence[str], start: int) -> int:
-    """Return the next line that may begin a statement: not indented, blank, an else, a bracket, or decorated."""
+    """Return the next line that may begin a statement: not blank, indented, a continuation, or below a decorator."""
     for number in range(start + 1, len(lines)):
         line = lines[number]
         if line.strip() and line[0] not in " \t" and not _CONTINUES.match(line):

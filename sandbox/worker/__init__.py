@@ -2,6 +2,6 @@
 
 Of the host's modules they import only ``protocol``, ``suggest`` and ``policy.rules``.
 
-``zygote`` forks workers, ``lockdown`` drops their rights, ``serve`` runs cells over a ``link`` and sends ``results``
-back. ``language`` builds the namespace of plans; ``determinism`` replaces what differs between runs.
+``zygote`` forks workers, ``lockdown`` drops their privileges, ``serve`` runs cells over a ``link`` and sends
+``results`` back. ``language`` builds the namespace of plans; ``determinism`` replaces what differs between runs.
 """

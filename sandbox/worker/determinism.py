@@ -28,7 +28,7 @@ class LogicalClock:
         self.ask_sleep: Callable[[float], None] = lambda seconds: None
 
     def start(self) -> None:
-        """Reset the readings."""
+        """Reset the number of readings."""
         self._readings = 0
 
     def microseconds(self) -> int:
@@ -102,7 +102,7 @@ NODE = 0x020000000001
 
 
 def make_deterministic() -> None:
-    """Replace what differs between runs. Raises RuntimeError if a module was imported that copies it at import."""
+    """Replace what differs between runs. Raises RuntimeError if a module that copies it is already imported."""
     if early := _LATER & sys.modules.keys():
         raise RuntimeError(f"imported too early: {', '.join(sorted(early))}")
     replace_time()
@@ -123,7 +123,7 @@ def make_deterministic() -> None:
 
 
 def _set_in_class(cls: type, name: str, function: Callable[..., Any]) -> None:
-    """Set a class method of a class written in C, whose clock is built in. Python itself refuses this."""
+    """Set a class method of a class written in C, whose clock is built in. Python itself does not allow it."""
     (variables,) = gc.get_referents(vars(cls))
     variables[name] = classmethod(as_builtin(function, name))
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
@@ -176,7 +176,7 @@ def _entropy(size: int, flags: int = 0) -> bytes:
 
 
 def _wait(self: object, timeout: float | None = None) -> bool:
-    """Replace ``Condition.wait``, since no other thread will ever notify it."""
+    """Replace ``Condition.wait``, since there is no other thread to notify it."""
     if timeout is None:
         raise RuntimeError("this would wait for another thread, and there is none")
     CLOCK.sleep(max(timeout, 0.0))

@@ -1,6 +1,6 @@
 """The namespace of plans: Python's built-ins without what is refused, and the modules that they may import.
 
-The guards refuse at run time the names that the policy refuses in source. They do not contain a hostile plan; the
+The guards refuse at run time the names that the policy refuses in source. They do not stop a hostile plan; the
 sandboxed process does.
 """
 
@@ -37,7 +37,7 @@ Ask = Callable[[str], tuple[str, bool] | None]
 
 
 class PlanModule(types.ModuleType):
-    """A module that plans cannot write to. Loaded modules are converted to it."""
+    """A module that plans cannot write to. Loaded modules are converted to this class."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
@@ -109,7 +109,7 @@ _MACHINE_MODULES = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_s
 
 
 def close_imports(*, confined: bool) -> None:
-    """Import further modules from the host and, unless confined, from files."""
+    """From now on, import modules only from source that the host sends and, unless ``confined``, from files."""
     sys.meta_path.insert(1, FINDER)
     if confined:
         del sys.meta_path[2:]
@@ -272,10 +272,10 @@ _GUARDED: dict[str, Callable[..., Any]] = {
 
 
 def guard_library() -> None:
-    """Make the library's functions that take attribute names refuse the same names, in the whole process."""
+    """Make library functions that take attribute names refuse the same names, in the whole process."""
     operator.attrgetter = functools.wraps(_ATTRGETTER, updated=())(_attrgetter)  # type: ignore[misc, assignment]
     operator.methodcaller = functools.wraps(_METHODCALLER, updated=())(_methodcaller)  # type: ignore[misc, assignment]
-    vars(string)["getattr"] = _getattr  # of string.Formatter
+    vars(string)["getattr"] = _getattr  # used by string.Formatter
     for name in FORMATS:
         setattr(UserString, name, _check_data(getattr(UserString, name)))
 

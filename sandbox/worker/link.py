@@ -58,7 +58,7 @@ class HostFunction(_Unique):
 
 
 HostFunction.__doc__ = None
-"""Plans would read a docstring as the documentation of their functions. That is in the prompt."""
+"""Plans would take a docstring for the documentation of their functions, which is in the prompt."""
 
 
 class ReadOnly:
@@ -140,7 +140,7 @@ OUT_OF_MEMORY = to_bytes(["end", None, [MEMORY]])
 
 
 class HostRefusal(NamedTuple):
-    """The host's "error" message."""
+    """The exception in an "error" message of the host."""
 
     error: Exception
 
@@ -214,7 +214,7 @@ class Link:
         return self._ask(payload)
 
     def _line(self) -> int | None:
-        """Return the innermost line of the running cell's source that led to this call."""
+        """Return the innermost line of the running cell's source that led to this call, or None."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename != self._file:
             frame = frame.f_back
@@ -225,7 +225,7 @@ class Link:
         self._ask(encode(["sleep", seconds]).encode())
 
     def source(self, module: str) -> tuple[str, bool] | None:
-        """Return the source of a module, requested from the host, and whether it is a package; None if not sent."""
+        """Return the source of a module, as the host sends it, and whether it is a package; None if there is none."""
         if self._file is None or len(module) > MAX_MODULE:
             return None
         source: Any = self._ask(encode(["import", module]).encode())

@@ -1,9 +1,9 @@
 """The kernel's restrictions on the zygote and its workers.
 
 Each step of the tables raises OSError if the kernel or the container does not grant it; the host decides what may be
-missing. The zygote takes the inherited steps once, each worker the rest. The last step is the seccomp filter. Its table
-is the policy: a system call that is not listed fails with EPERM. No listed call opens, connects, signals, starts or
-sleeps; ``recvfrom`` and ``sendto`` reach only the one socket that the worker was forked with.
+missing. The zygote takes the inherited steps once; each worker takes the rest. The last step is the seccomp filter.
+Its table is the policy: a system call that is not listed fails with EPERM. No listed call opens a file, connects, sends
+a signal, starts a process or sleeps; ``recvfrom`` and ``sendto`` reach only the socket that the worker was forked with.
 """
 
 import ctypes
@@ -170,7 +170,7 @@ def no_file_writes() -> None:
 
 
 def no_new_privs() -> None:
-    """Keep programs that are executed later from gaining rights. seccomp and Landlock require it."""
+    """Keep programs that are executed later from gaining privileges. seccomp and Landlock require it."""
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
@@ -186,7 +186,7 @@ def undumpable() -> None:
 
 
 def landlock() -> None:
-    """Deny all access to files and TCP ports and, if the kernel supports it, to outside sockets and signals."""
+    """Deny all access to files and TCP ports and, if the kernel can, to sockets and signals of outside processes."""
     syscall = LIBC.syscall
     abi = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
     files = (1 << LANDLOCK_FILES.get(abi, 16)) - 1
@@ -233,12 +233,12 @@ LEFT_OUT = "left out by the caller"
 
 
 def lock_zygote(without: Collection[str]) -> dict[str, str]:
-    """Take every inherited step except ``without``. Return mechanisms mapped to "", or the reason why not."""
-    granted = dict.fromkeys(without, LEFT_OUT)
+    """Take every inherited step except ``without``. Map each mechanism to "" if granted, else to the reason why not."""
+    reasons = dict.fromkeys(without, LEFT_OUT)
     for name, step in INHERITED:
-        if granted.get(name, "not tried") and name not in without:
-            granted[name] = attempt(step)
-    return granted
+        if reasons.get(name, "not tried") and name not in without:
+            reasons[name] = attempt(step)
+    return reasons
 
 
 def die_with_parent(parent: int | None) -> None:

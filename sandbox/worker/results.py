@@ -39,12 +39,15 @@ _scan = JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def encode(value: object) -> str:
-    """Return compact JSON, three times as fast as ``json.dumps``: the encoder is built once. Raises ValueError."""
+    """Return compact JSON, three times as fast as ``json.dumps``: the encoder is built once.
+
+    Raises TypeError or ValueError.
+    """
     return "".join(_encoder(value, 0))
 
 
 def decode(text: str) -> Any:
-    """Return the value of JSON without blanks around it, three times as fast as ``json.loads``."""
+    """Return the value of JSON that has no blanks around it, three times as fast as ``json.loads``."""
     return _scan(text, 0)[0]
 
 
@@ -119,12 +122,12 @@ MEMORY: Report = {"kind": "limit", "type": "memory", "message": ""}
 """The host adds the message, since it knows the limit."""
 MAX_MESSAGE = 4_000
 MAX_TEXT = 300
-"""Maximum characters of a source line, a hint, or the exception's name. Together they must fit a frame."""
+"""Maximum characters of a source line, a hint, or the exception's name. Together they must fit into a frame."""
 
 
 @dataclass
 class WorkerCell:
-    """A compiled cell and its source. A cell in parts grows.
+    """A compiled cell and its source. Both grow if the cell is run in parts.
 
     The source of each part begins with as many empty lines as there are lines before it.
     """
@@ -193,7 +196,7 @@ def _raised_by_plan(trace: TracebackType | None, cells: list[WorkerCell]) -> boo
 
 
 def _place(trace: TracebackType | None, cell: WorkerCell, earlier: list[WorkerCell]) -> tuple[list[int], str]:
-    """Return the cell's lines, outermost first, and a deeper place in a function of an earlier cell."""
+    """Return the cell's lines in the traceback, outermost first, and any deeper place in an earlier cell, as text."""
     lines, deeper = list[int](), ""
     while trace is not None:
         code = trace.tb_frame.f_code

@@ -48,7 +48,7 @@ class WorkerSetup:
     alone: bool
     """True if the worker may open no file and start no process."""
     parent: int | None
-    """A pidfd of the zygote, unless a pid namespace ends workers that were forked too late to see it die."""
+    """A pidfd of the zygote; None if a pid namespace ends workers that were forked too late to see the zygote die."""
 
 
 def serve(setup: WorkerSetup) -> NoReturn:

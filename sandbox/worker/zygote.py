@@ -1,10 +1,10 @@
 """The process that workers are forked from, started once per sandbox, with an empty environment.
 
-It imports what plans need, drops the rights that no worker may have, and then serves requests on its control socket.
-One request forks a worker with a memory limit in MB: the answer has the worker's pid, its memory limit and, as
-descriptors, the host's end of the worker's channel and a pidfd. The other limits a worker's processor time. The zygote
-ends when the control socket closes or the host dies. It watches the host through a pidfd, since the kernel sends the
-parent-death signal when the thread that started the zygote ends.
+It imports what plans need, drops the privileges that no worker may have, and then serves requests on its control
+socket. There are two requests. The first forks a worker with a memory limit in MB: the answer has the worker's pid, its
+memory limit and, as descriptors, the host's end of the worker's channel and a pidfd. The second sets a worker's limit
+on processor time, and has no answer. The zygote ends when the control socket closes or the host dies. It watches the
+host through a pidfd, since the kernel sends the parent-death signal as soon as the thread that started the zygote ends.
 """
 
 import _socket
@@ -28,7 +28,7 @@ NULL, CHANNEL, CONTROL = 0, 3, 4
 """Descriptors of the null device, a worker's channel (its only one except 0, 1 and 2), and the control socket."""
 DESCRIPTORS, CREDENTIALS = struct.Struct("ii"), struct.Struct("3i")
 KEEPER_SECONDS = 1.0
-"""Maximum time that a pid namespace takes to end after its first failed fork."""
+"""Maximum seconds that a pid namespace takes to end after its first failed fork."""
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
@@ -69,14 +69,14 @@ def _detach() -> None:
     sys.stdin = None
     sys.argv = sys.orig_argv = []
     warnings.simplefilter("ignore")
-    warnings.simplefilter("default", UserWarning)  # which plans may raise
+    warnings.simplefilter("default", UserWarning)  # plans may raise these
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 
 def _prepare(
     channel: socket.socket, own_pidfd: int, without: frozenset[str], modules: list[str], *, guarded: bool
 ) -> tuple[serve.WorkerSetup, dict[str, str]]:
-    """Import, lock and freeze. Return the workers' setup, and mechanisms mapped to "" or the reason why not."""
+    """Import modules and lock the zygote down. Return the workers' setup, and what ``lock_zygote`` returns."""
     cells = serve.prepare(channel, modules, guarded=guarded)
     with open("/proc/self/statm", encoding="ascii") as statm:
         idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
