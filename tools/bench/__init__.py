@@ -46,11 +46,7 @@ class Row:
     interval: tuple[float, float] | None = None
     """The 95% confidence interval of the value, in its unit."""
     cell: tuple[str, str] | None = None
-<<<<<<< HEAD
-    """Line and column, for a figure in a table of figures of the same kind."""
-=======
     """Line and column of the figure, if it is shown in a two-dimensional table."""
->>>>>>> e_book2
 
 
 def show(part: str) -> tuple[int, dict[str, Any]]:

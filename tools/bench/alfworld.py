@@ -17,11 +17,7 @@ GAMES_PER_TYPE = 1
 STEPS = 15
 """Commands per game, the same for both engines; after each, the admissible commands are listed."""
 ROUNDS = 20
-<<<<<<< HEAD
-"""Number of times that the direct engine repeats each game, since a game is too short to measure."""
-=======
 """Number of times that the direct engine plays each game, since once is too short to measure."""
->>>>>>> e_book2
 GOAL = 500.0
 
 

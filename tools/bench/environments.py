@@ -16,19 +16,11 @@ from tools.bench.timing import cpu_seconds
 ENVIRONMENTS = ("textcraft", "minecraft", "tabletop", "shopping", "crafter")
 TASKS, REPEATS, SNAPSHOTS = 12, 20, 200
 LONG = {"crafter": (1, 1)}
-<<<<<<< HEAD
-"""Tasks and repeats for environments with slow starts and games of a thousand actions."""
-STEPS_GOAL, SNAPSHOT_GOAL = 10_000.0, 1_000.0
-"""Minimum actions per second, and maximum microseconds for a snapshot and its restore."""
-STEPS_GOALS = {"crafter": 1_000.0}
-"""Lower goals, for environments whose steps the original package makes, with all its creatures."""
-=======
 """Tasks and repeats of environments with slow starts and games of a thousand actions."""
 STEPS_GOAL, SNAPSHOT_GOAL = 10_000.0, 1_000.0
 """Minimum actions per second, and maximum microseconds for a snapshot and its restore."""
 STEPS_GOALS = {"crafter": 1_000.0}
 """The minimum of environments whose steps are made by the original package, with all its creatures."""
->>>>>>> e_book2
 Walk = tuple[Task, Sequence[Action]]
 
 

@@ -1,10 +1,6 @@
 """A scripted model for ALFWorld: plans as long as those of real models, made from the shipped procedures.
 
-<<<<<<< HEAD
-Two thirds of the first plans search only a few places, and most of these fail; later plans are complete.
-=======
 Two thirds of the first plans search only a few places, and most of these fail; the plans after them are complete.
->>>>>>> e_book2
 """
 
 import re

@@ -15,11 +15,7 @@ class Handler(BaseHTTPRequestHandler, ABC):
 
     protocol_version = "HTTP/1.1"
     model: str
-<<<<<<< HEAD
-    """The model's name, sent with every piece."""
-=======
     """The name of the model, sent with every piece."""
->>>>>>> e_book2
 
     def log_message(self, format: str, *args: object) -> None:
         """Log nothing."""

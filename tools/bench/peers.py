@@ -14,11 +14,7 @@ SMOLAGENTS, ASTEVAL, MONTY = "smolagents", "asteval", "pydantic-monty"
 MONTY_LIMITS = {"max_suspensions": 1_000_000}
 """Monty's default limit on calls would end the benchmark's session early."""
 MODULES: Mapping[str, str] = {SMOLAGENTS: "smolagents", ASTEVAL: "asteval", MONTY: "pydantic_monty"}
-<<<<<<< HEAD
-"""Maps the name of a peer on the package index to its module."""
-=======
 """By name of a peer on the package index, its module."""
->>>>>>> e_book2
 IMPORTS = ("re", "json")
 """Modules that the timed code imports, for peers that need a list."""
 
@@ -63,11 +59,7 @@ class OurSandbox:
 
     @contextmanager
     def session(self) -> Iterator[Run]:
-<<<<<<< HEAD
-        """Open a session that raises RuntimeError for a fault."""
-=======
         """Open a session whose function raises RuntimeError for a fault."""
->>>>>>> e_book2
         with self._sandbox.session({"agent.go_to": go_to}) as session:
 
             def run(code: str) -> object:

@@ -4,11 +4,7 @@ from pathlib import Path
 
 
 def parents() -> dict[int, int]:
-<<<<<<< HEAD
-    """Return the parent of every process, by id."""
-=======
     """Return the parent of each process, by process id."""
->>>>>>> e_book2
     return dict(filter(None, map(_parent, Path("/proc").glob("[0-9]*"))))
 
 

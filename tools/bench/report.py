@@ -21,11 +21,7 @@ from tools.bench.timing import seconds
 EPISODES, TYPES = 3_553, 6
 OPENINGS = 5
 SECONDS, MEGABYTES, MILLISECONDS = 17.0, 11.0, 2_000.0
-<<<<<<< HEAD
-"""The limits for a report on all these episodes: to write it, its size, and to open it."""
-=======
 """The limits for all these episodes: of writing the page, of its size, and of opening it."""
->>>>>>> e_book2
 OPENED = """const done = arguments[0], begun = performance.now();
 const { loadEventEnd } = performance.getEntriesByType("navigation")[0];
 document.querySelector(".episode").scrollIntoView();

@@ -58,11 +58,7 @@ def work(rounds):
 }
 """Maps a title to the number of rounds for plain exec, which take some milliseconds, and the timed code."""
 CODE_GOAL = 1.05
-<<<<<<< HEAD
-"""Maximum time, as a multiple of plain exec's."""
-=======
 """The maximum time, as a multiple of that of plain exec."""
->>>>>>> e_book2
 ACTIONS, ACTION_GOAL, START_GOAL, PLAN_GOAL = 300, 0.3, 4.0, 1.0
 """The goals are multiples of the figures of Monty, the other engine that runs plans in processes."""
 PLAN_ACTIONS, PLAN_THREADS = 4, 2
@@ -89,11 +85,7 @@ for name in sys.argv[1:]:
 print(json.dumps(added))
 """
 SMALLEST = 100_000
-<<<<<<< HEAD
-"""Bytes of memory from which a module gets a row of its own."""
-=======
 """Minimum bytes that a module must add to have a row of its own."""
->>>>>>> e_book2
 MEMORY_GOAL = 4.0
 REPEATS = 5
 STARTS = 60

@@ -32,11 +32,7 @@ JOBS = CORES + 1
 ANSWER_SECONDS = 2.0
 IN_FLIGHT, ALONE = 32, 3
 ROUNDS = 3
-<<<<<<< HEAD
-"""Episodes that each of the jobs in flight plays in sequence. With one job, ``ALONE`` are played in total."""
-=======
 """Number of episodes that each of the ``IN_FLIGHT`` jobs plays; one by one, ``ALONE`` are played in total."""
->>>>>>> e_book2
 SAMPLE_SECONDS = 0.25
 CLONE = Path(__file__).parents[2]
 
@@ -84,13 +80,8 @@ def _busy_seconds() -> float:
 
 
 def _waiting(answer_seconds: float) -> list[Row]:
-<<<<<<< HEAD
-    """Return the seconds per episode, and the private memory per additional job, from runs of many jobs and of one."""
-    with _slow_model(answer_seconds) as server_pid:
-=======
     """Return the seconds per episode, and the private memory per job, from the difference between 32 jobs and one."""
     with _slow_model(answer_seconds) as server:
->>>>>>> e_book2
         config = Settings.of(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
         check_roles(config)  # imports the SDK beforehand
         tasks = config.environment.select(config.selection)

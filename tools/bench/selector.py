@@ -41,11 +41,7 @@ Ends = Mapping[SelectorName, Sequence[float]]
 
 
 def rows(seeds: Sequence[int] = SEEDS) -> list[Row]:
-<<<<<<< HEAD
-    """Return success rates, gains of the learned selector, and ticks per game; a hundred seeds show differences."""
-=======
     """Return success rates, gains of the learned selector, and ticks per game; a hundred seeds suffice."""
->>>>>>> e_book2
     records = list(horizons.recorded_rows(RECORDED))
     figures = _conditions(seeds, len(records)) + _predictor(records)
     for kind, count in tasks.PARALLEL.items():
@@ -149,11 +145,7 @@ def _rate(cell: tuple[str, str], won: Sequence[bool]) -> Row:
 
 
 def _gain(cell: tuple[str, str], ours: Sequence[bool], theirs: Sequence[bool], judged: bool) -> Row:
-<<<<<<< HEAD
-    """Return the gain in percentage points, and the worlds that only one of the two won."""
-=======
     """Return the gain in percentage points. ``against`` counts the worlds that only one of the two won."""
->>>>>>> e_book2
     pairs = list(zip(ours, theirs, strict=True))
     gained, lost = pairs.count((True, False)), pairs.count((False, True))
     interval = _percent(paired_difference(gained, lost, len(pairs)))

@@ -107,11 +107,7 @@ def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Timings:
 
 
 def _answer(name: str, *, fails: bool) -> Answer:
-<<<<<<< HEAD
-    """Return a function that gives the recorded replies. To other conversations, after a failed plan, it gives up."""
-=======
     """Return a function that gives the recorded replies; after a failed plan, for which there are none, it gives up."""
->>>>>>> e_book2
     replies: dict[tuple[str, ...], Recorded] = {}
     for request in recorded_requests(name):
         reply = request["reply"]
