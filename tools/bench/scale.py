@@ -85,8 +85,8 @@ def _waiting(answer_seconds: float) -> list[Row]:
         config = Settings.of(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
         check_roles(config)  # imports the SDK beforehand
         tasks = config.environment.select(config.selection)
-        alone = _play_and_weigh(config, tasks * ALONE, Hosting(jobs=1), server_pid)
-        together = _play_and_weigh(config, tasks * IN_FLIGHT * ROUNDS, Hosting(jobs=IN_FLIGHT), server_pid)
+        alone = _play_and_weigh(config, tasks * ALONE, Hosting(jobs=1), server)
+        together = _play_and_weigh(config, tasks * IN_FLIGHT * ROUNDS, Hosting(jobs=IN_FLIGHT), server)
         one_by_one, in_flight = alone.seconds / ALONE, together.seconds / (IN_FLIGHT * ROUNDS)
         against, goal = f"{ALONE} one by one", f"at least {GOAL_IN_FLIGHT:g} times as fast"
         ratio = one_by_one / in_flight
@@ -96,7 +96,7 @@ def _waiting(answer_seconds: float) -> list[Row]:
             _memory("threads", alone, together),
         ]
         for executor in executors():
-            several = _play_and_weigh(config, tasks * IN_FLIGHT, Hosting(jobs=IN_FLIGHT, executor=executor), server_pid)
+            several = _play_and_weigh(config, tasks * IN_FLIGHT, Hosting(jobs=IN_FLIGHT, executor=executor), server)
             figures.append(_memory(executor, alone, several))
         return figures
 
@@ -115,10 +115,10 @@ def _play(config: Config, tasks: Sequence[Task], hosting: Hosting) -> float:
         return time.perf_counter() - start
 
 
-def _play_and_weigh(config: Config, tasks: Sequence[Task], hosting: Hosting, server_pid: int) -> ScaleFigures:
+def _play_and_weigh(config: Config, tasks: Sequence[Task], hosting: Hosting, server: int) -> ScaleFigures:
     """Play a run while its memory is sampled, which takes some time itself. The server's process is left out."""
-    samples = [_private_megabytes(server_pid)]
-    with every(SAMPLE_SECONDS, lambda: samples.append(_private_megabytes(server_pid))):
+    samples = [_private_megabytes(server)]
+    with every(SAMPLE_SECONDS, lambda: samples.append(_private_megabytes(server))):
         seconds = _play(config, tasks, hosting)
     return ScaleFigures(seconds, max(samples))
 
