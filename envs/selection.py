@@ -35,8 +35,9 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
         chosen = filter_tasks(environment, every, selection, split)
     if not chosen:
         left_out = environment.unjudgeable(selection, options).items()
-        why = _explain_none(tasks, selection, split) + "".join(f"; {n} left out: {reason}" for reason, n in left_out)
-        raise BadSelection(f"{name} has no task that fits the selection{why}")
+        why = _explain_none(environment, tasks, selection, split)
+        omitted = "".join(f"; {n} left out: {reason}" for reason, n in left_out)
+        raise BadSelection(f"{name} has no task that fits the selection{why}{omitted}")
     return chosen[: selection.limit]
 
 
@@ -82,10 +83,11 @@ def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tupl
 
 def find_task(tasks: Iterable[Task], task_id: str, environment: str) -> Task:
     """Return the task with that id. Raises BadSelection."""
-    match = next((task for task in tasks if task.id == task_id), None)
-    if match is None:
-        raise BadSelection(f"{environment} has no task {task_id!r}; the first is {next(iter(tasks)).id!r}")
-    return match
+    by_id = {task.id: task for task in reversed(list(tasks))}
+    if task_id not in by_id:
+        first = f"; the first is {next(reversed(by_id))!r}" if by_id else ""
+        raise BadSelection(f"{environment} has no task {task_id!r}{first}")
+    return by_id[task_id]
 
 
 def in_turn(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:
@@ -117,10 +119,11 @@ def _list_tasks(environment: "type[Environment]", selection: Selection, options:
     return tasks
 
 
-def _explain_none(tasks: Sequence[Task], selection: Selection, split: str) -> str:
+def _explain_none(env: "type[Environment]", tasks: Sequence[Task], selection: Selection, split: str) -> str:
     """Return the end of a message: how the listed tasks differ from the selection; "" if that is not known."""
-    if split and tasks and all(task.split != split for task in tasks):
-        return f": none is of the split {split}, but of {', '.join(sorted({task.split for task in tasks}))}"
+    splits = {task.split for task in tasks}
+    if split and tasks and splits.isdisjoint(env.parts.get(split, (split,))):
+        return f": none of its tasks is in the split {split}; they are in {', '.join(sorted(splits))}"
     if selection.seeds and tasks:
         seeds = sorted({task.seed for task in tasks})
         return f": none is of the seeds asked for; the first seed is {seeds[0]}" if any(seeds) else NO_SEEDS

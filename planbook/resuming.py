@@ -64,7 +64,8 @@ def notice_changes(run: Run, hosting: Hosting, *, again: bool = False) -> Body:
             f"`planbook rerun {run.folder}`; or continue anyway: `planbook run --resume {run.folder} --allow-changed`"
         )
     recorded: list[JsonValue] = [str(change) for change in (*other_versions, *other_inputs)]
-    return {"changed": recorded, MADE_OF: now.model_dump(mode="json")} if recorded else {}
+    is_news = recorded or changes(_latest_inputs(run), now)  # if not recorded, the original inputs are back
+    return {"changed": recorded, MADE_OF: now.model_dump(mode="json")} if is_news else {}
 
 
 def _refuse_other_release(run: Run, again: bool) -> None:

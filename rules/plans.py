@@ -184,7 +184,7 @@ class _ConstantReplacer(ast.NodeTransformer):
         return replaced
 
     def _f_string_part(self, part: ast.expr) -> ast.expr:
-        """Return a part of an f-string with its constants replaced, putting replacing expressions in braces."""
+        """Return a part of an f-string with its constants replaced, wrapping replacement expressions in braces."""
         if isinstance(part, ast.FormattedValue):
             part.value = self._inner(part.value)
             return part

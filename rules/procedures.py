@@ -93,7 +93,10 @@ def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:
 
 
 def _without_header(code: str, task: Task, environment: type[Environment], options: BaseModel | None) -> str:
-    """Return the code without the model's own docstring at the top. Raises ValueError if our header does not fit."""
+    """Return the code without the model's own docstring at the top.
+
+    Raises ValueError if the code with the standard header does not pass the check.
+    """
     tree = parse_source(code)
     if ast.get_docstring(tree) is not None and tree.body[0].end_lineno != tree.body[1].lineno:
         code = "\n".join(code.split("\n")[tree.body[0].end_lineno :])
@@ -141,7 +144,7 @@ class Generalised(Learned):
 
     @property
     def elsewhere(self) -> str:
-        """The first failure of a procedure in another scene, which says something about the environment."""
+        """The feedback of the first failed verification, shortened; "" if none failed."""
         failures = [each.feedback for results in self.attempts for each in results if not each.solved]
         return shortened(failures[0], FAILURE_CHARACTERS) if failures else ""
 

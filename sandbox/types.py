@@ -39,7 +39,7 @@ class Limits(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check_names(cls, limits: object) -> object:
-        """Raise an error that names the existing limits if one is misspelt."""
+        """Raise an error that names the nearest limit, or all limits, if one is misspelt."""
         for name in limits if isinstance(limits, dict) else ():
             if name not in cls.model_fields:
                 near = closest(str(name), cls.model_fields)
@@ -71,7 +71,7 @@ class Fault:
     """
 
     wording_fields: ClassVar = frozenset({"callers"})
-    """Fields that only repeat what ``line`` and the code say."""
+    """Fields that a prompt's digest leaves out, since they only repeat what ``line`` and the code say."""
 
     kind: FaultKind
     type: str

@@ -133,7 +133,7 @@ class Alfworld(Environment):
         return Verdict(self._won, float(self._won))
 
     def state(self) -> str:
-        """Return the sentence that ends every observation."""
+        """Return the sentence that ends the observation of every action."""
         return f"You are at {self._location} and holding {self._holding}."
 
     def scene(self) -> str:

@@ -123,7 +123,7 @@ def player_view(game: "CrafterGame") -> PlayerView:
 
 
 def description(player: PlayerView) -> str:
-    """Return the description of everything in view."""
+    """Return the player's view in words, with condition, inventory and remaining achievements."""
     faced = {player.facing: " (you face it)"}
     around = ", ".join(f"{name} {beside(player.view, name)}{faced.get(name, '')}" for name in STEPS)
     ahead = ", ".join(f"{count} {kind}" for kind, count in further(player.view, player.facing).most_common())

@@ -113,7 +113,7 @@ _SOURCE_OF = {item: source for source in reversed(_ALL) for item in (*source.giv
 
 @cache
 def source_of(item: str) -> Source | None:
-    """Return the source that a goal means by an item (a plain log is an oak's), or None."""
+    """Return the source that an item in a goal refers to (for ``log``, the oak tree), or None."""
     return _SOURCE_OF.get(item)
 
 

@@ -23,7 +23,7 @@ QUOTES = "\"'`“”‘’„«»"
 
 
 def spaced(text: str) -> str:
-    """Return the text with single spaces, stripped."""
+    """Return the text in Unicode form NFKC, stripped, with single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
@@ -47,7 +47,7 @@ def must_include(answer: str, values: Sequence[str]) -> bool:
 
 
 def same_lines(text: str, wanted: str) -> bool:
-    """Return True if two texts have the same lines, ignoring white space in them and at the ends of the text."""
+    """Return True if two texts have the same lines, apart from white space at their ends and its amount inside."""
     return [*map(spaced, text.strip().splitlines())] == [*map(spaced, wanted.strip().splitlines())]
 
 

@@ -23,9 +23,9 @@ from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
 from planbook.report import report_runs
 from planbook.results.rows import NOT_PLAYED
 from planbook.results.table import RunResults, read_folder
-from planbook.runs import CONFIG_FILE, Entry, Run, is_run, last_path, recorded_endings
+from planbook.runs import CONFIG_FILE, Entry, Run, is_run, recorded_endings
 from planbook.spending import Price, prices_from, spent_so_far
-from planbook.store import Event
+from planbook.store import Event, started_over
 from planbook.terminal.episode import ending_text, episode_pieces, text
 from planbook.terminal.printing import print_parts
 from planbook.wording import counted, harmless
@@ -50,12 +50,12 @@ def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
             from planbook.export.exporting import facts_of  # its schema takes a while to import
 
             facts: dict[str, Any] = {"repeat": entry.repeat, "run": facts_of(opened, entry.index)}
-            return errors.OK, _read_trajectory(opened, entry, entry.index in endings).model_copy(update=facts)
+            return errors.OK, _last_attempt(entry, events).model_copy(update=facts)
         out = console()
         for piece in _heading(entry, endings.get(entry.index), events):
             _print(out, piece)
         _print(out, "")
-        trajectory = _read_trajectory(opened, entry, entry.index in endings, entry.task)
+        trajectory = _last_attempt(entry, events, entry.task)
         for piece in episode_pieces(trajectory, prompts=prompts):
             _print(out, piece)
     return errors.OK, trajectory
@@ -97,13 +97,16 @@ def _failed(ending: Ending) -> bool:
     return not ending.outcome.solved and ending.outcome is not Outcome.NOT_RUN
 
 
-def _read_trajectory(run: Run, entry: Entry, is_over: bool, task: Task | None = None) -> Trajectory:
-    """Return the last attempt at an episode. Without a task, raises BadArgument if no round has begun."""
-    path = last_path(run, entry) if is_over else entry.path
+def _last_attempt(entry: Entry, events: list[Event], task: Task | None = None) -> Trajectory:
+    """Return the last attempt at an episode, over or not. Without a task, raises BadArgument if no round has begun."""
+    path, scopes, restarts = entry.path, {event.scope for event in events}, 0
+    while any(scope.startswith(started_over(entry.path, restarts + 1)) for scope in scopes):
+        restarts += 1
+        path = started_over(entry.path, restarts)
     try:
-        return read_trajectory(path, run.store.events(path), task)
+        return read_trajectory(path, events, task)
     except LookupError as error:
-        raise BadArgument(f"{entry.task.id} (episode {entry.index}) ended before its first round") from error
+        raise BadArgument(f"{entry.task.id} (episode {entry.index}) has no round to show") from error
 
 
 def _heading(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[RenderableType]:
@@ -112,7 +115,7 @@ def _heading(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterat
     yield text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim")
     yield text(task.goal)
     yield text(f"type {task.type}, split {task.split}, seed {task.seed}", "dim")
-    yield ending_text(ending) if ending else Text("has begun and not ended", style="yellow")
+    yield ending_text(ending) if ending else Text("has begun but not ended", style="yellow")
     if cost.calls:
         spent = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens, {cost.waited:.1f} s of waiting"
         yield text(f"{counted(cost.calls, 'model call')}: {spent}", "dim")

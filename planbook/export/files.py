@@ -1,7 +1,7 @@
 """Files of episodes: JSON Lines or Parquet, with each trajectory as JSON, written whole or not at all.
 
 A line of JSON Lines is one episode. A row of Parquet is one episode too: columns to filter by, and the same line in the
-column ``trajectory``. The metadata of a Parquet file name the schema under the key ``schema``.
+column ``trajectory``. The metadata of a Parquet file gives the schema under the key ``schema``.
 """
 
 import hashlib

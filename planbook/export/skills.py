@@ -65,7 +65,7 @@ class VerifiedTask(Proof):
 
 
 class SkillEvidence(Proof):
-    """The evidence that ``skills verify`` plays again. ``sha256`` has the digest of each file of the skill."""
+    """The evidence that ``skills verify`` plays again. ``sha256`` has the digests of the script and the manual."""
 
     schema_version: Literal["planbook.skill-evidence/1"] = Field(default="planbook.skill-evidence/1", alias="schema")
     verify: str = f"{VERIFY} ."
@@ -233,7 +233,7 @@ def _digest(data: bytes) -> str:
 
 
 class VerifiedSkill(BaseModel):
-    """A skill that was verified again. ``changed_files`` are missing or differ from their digests."""
+    """A skill that was verified again. ``changed_files`` are the script or the manual, if missing or changed."""
 
     name: str
     folder: str
@@ -248,7 +248,7 @@ class VerifiedSkill(BaseModel):
 
     @property
     def holds(self) -> bool:
-        """True if all files and verdicts are as recorded."""
+        """True if the script, the manual and all verdicts are as recorded."""
         return not self.changed_files and not self.changed
 
 
@@ -271,7 +271,7 @@ def read_evidence(folder: Path) -> SkillEvidence:
 
 
 def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
-    """Return the files of a skill that are missing or differ from their digests."""
+    """Return which of the script and the manual are missing or differ from their digests."""
     digests = {name: _digest((folder / name).read_bytes()) for name in HASHED if (folder / name).is_file()}
     return tuple(name for name in HASHED if name not in digests or digests[name] != evidence.sha256.get(name))
 

@@ -251,7 +251,7 @@ def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
 
 
 def read_undone(run: Run) -> dict[tuple[str, int], int]:
-    """Return the number of the first entry undone by each undo by hand, by group and number of entries then."""
+    """Return the first entry that each undo by hand undid, by the group and the number of entries at that time."""
     rows: Iterable[Any] = run.store.events("undo", "undo")
     return {(row.body["group"], row.body["after"]): row.body["entry"] for row in rows}
 

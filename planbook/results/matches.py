@@ -29,7 +29,7 @@ class MatchCounts(BaseModel):
 
     ``wrong`` counts tasks that were matched but not solved by the procedure of their type: the type or the parameters
     are wrong, or the procedure fails. ``wrong_type`` counts the wrong ones whose own type differs from that of most
-    tasks of their found type; None if the tasks have no types of their own.
+    tasks of their found type; None unless the tasks have at least two types of their own.
     """
 
     matched: Share

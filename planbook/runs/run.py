@@ -75,10 +75,11 @@ class Run:
     ) -> Self:
         """Create a run in a folder, or open the existing one if it has the same configuration. Raises BadRun.
 
-        ``store`` is the URL of a PostgreSQL database for the events (BadArgument, MissingRequirement), ``made_of`` the
-        digests of the inputs, ``rerun_of`` the folder of the run that this one repeats, ``forked`` the action from
-        which its one episode continues, ``unjudgeable`` the number of tasks left out, by reason. ``run.json`` is
-        written last: a folder without it holds nothing yet, and is cleared.
+        ``store`` is the URL of a PostgreSQL database for the events (with it, also raises BadArgument and
+        MissingRequirement), ``made_of`` the digests of the inputs, ``rerun_of`` the folder of the run that this one
+        repeats, ``forked`` the action from which its one episode continues, ``unjudgeable`` the number of tasks left
+        out, by reason. ``run.json`` is written last: in a folder without it, files of planbook are leftovers and are
+        deleted, and any other file raises BadRun.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -310,7 +311,7 @@ def broken_paths(run: Run) -> list[str]:
 
 
 def again_lines(run: Run) -> Iterator[str]:
-    """Yield a line for each episode that was played again, with its outcomes before and now."""
+    """Yield a line for each attempt that was played again, with its outcome then and the episode's outcome now."""
     excluded = set_aside(run)
     if not excluded:
         return

@@ -58,7 +58,7 @@ class NodeAnswered(Payload):
     number: int = 0
     """Number of the pass, from 0."""
     skipped: bool = False
-    """True if its last answer was used instead of a new one."""
+    """True if it was not asked: its last answer or its ``else`` value was used."""
     temporary: bool = False
     answer: JsonValue = None
     stored: dict[str, JsonValue] = {}

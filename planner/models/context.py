@@ -72,11 +72,11 @@ def room(sampling: Sampling) -> int:
 def fit(messages: Sequence[Message], room: int) -> Fitted:
     """Fit a conversation into ``room`` tokens, by estimate. Raises ContextExceeded if that is impossible.
 
-    Parts are left out one by one in the order of ``LEFT_OUT_FIRST``, each replaced by a note. System messages, the
-    first user message, the last reply and the last message stay. Messages longer than ``MAX_MESSAGE`` are cut to that
-    length before whole exchanges are left out, so that one long output does not push out all others. If that is
-    not enough, the longest remaining texts are cut in the middle, between two lines, all to the same length, with a
-    note of the number of characters cut.
+    Parts are left out one by one in the order of ``LEFT_OUT_FIRST``, replaced by a note. System messages, the
+    first user message, the last reply and the last message stay. Parts of messages longer than ``MAX_MESSAGE`` are
+    cut to that length before whole exchanges are left out, so that one long output does not push out all others. If
+    that is not enough, the longest remaining texts are cut in the middle, between two lines, all to the same length,
+    with a note of the number of characters cut.
     """
     for draft in _drafts(messages):
         if estimate_prompt(fitted := draft.messages()) <= room:
@@ -125,7 +125,7 @@ class _FittedConversation:
         return replace(self, pieces=pieces, saved=self.saved + len(block.text))
 
     def shortened(self, after: int) -> "_FittedConversation":
-        """Return the conversation with the long pieces of the messages after an index cut."""
+        """Return the conversation with long pieces cut in every message after this index."""
         cut = [[_cut_piece(piece, MAX_MESSAGE) for piece in message] for message in self.pieces[after + 1 :]]
         pieces = (*self.pieces[: after + 1], *(tuple(piece for piece, _ in message) for message in cut))
         saved = sum(missing for message in cut for _, missing in message)

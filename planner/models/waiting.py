@@ -17,7 +17,7 @@ Stopped = Callable[[], bool]
 CHECK_INTERVAL = 0.2
 """Seconds between two checks for a stop of the run."""
 QUIET_SECONDS = 30.0
-"""Seconds without data from a server before the user gets a message."""
+"""Seconds of waiting for the first data from a server, after which the user gets a message."""
 
 
 class Timeouts(Record):
@@ -55,8 +55,8 @@ def pause(seconds: float, stopped: Stopped) -> None:
 def from_thread(make: Callable[[], Iterable[Item]], stopped: Stopped, quiet: Callable[[], None]) -> Generator[Item]:
     """Yield the items of an iterable that is read in another thread, so that waiting can be interrupted.
 
-    ``quiet`` is called once if nothing arrives for ``QUIET_SECONDS``. When this generator is closed, the thread ends
-    with the next item. Raises the exceptions of the iterable, and EpisodeStopped.
+    ``quiet`` is called once if the first item takes longer than ``QUIET_SECONDS``. When this generator is
+    closed, the thread ends with the next item. Raises the exceptions of the iterable, and EpisodeStopped.
     """
     items: queue.SimpleQueue[tuple[Item, ...] | BaseException] = queue.SimpleQueue()
     closed = threading.Event()

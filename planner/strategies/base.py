@@ -45,7 +45,7 @@ class Played(NamedTuple):
     spans: Sequence[RecordedSpan]
 
     def held(self, payload: type[AnyPayload]) -> list[AnyPayload]:
-        """Return the payloads of the ended spans of that kind."""
+        """Return the payloads of this type from the spans that have ended."""
         ended = (span for span in self.spans if span.name == payload.span and span.end is not None)
         return [payload.model_validate(span.data) for span in ended]
 
@@ -163,8 +163,8 @@ class Method:
     """A strategy with its options, summary, roles, templates and figures.
 
     ``demonstrations`` names the demonstrations that it shows to models (``Recall.demonstrations``); ``stand_ins`` are
-    those shown only if another is missing. ``sometimes`` maps a role that is not always asked to a function that
-    returns True if it is.
+    those shown only if another is missing. ``sometimes`` maps each role that is asked only in some cases to a
+    function that returns True in those cases.
     """
 
     play: Strategy
@@ -222,7 +222,7 @@ def ask_or_empty(scope: Scope, role: str, prompt: Prompt, **variables: Any) -> s
 
 
 def model_task(episode: Episode) -> Mapping[str, JsonValue]:
-    """Return the changes to ``task`` for plan code written by a model: it only has the params that models may know."""
+    """Return the changes to ``task`` for plan code that a model writes: only the params that models may know."""
     return {"params": dict(episode.environment.told_params(episode.task))}
 
 

@@ -55,14 +55,14 @@ __all__ = ["check", "check_part", "check_procedure"]
 
 Functions = Mapping[str, Callable[..., object]]
 _MAX_CACHED = 4 << 20
-"""Maximum characters of plans whose faults are cached."""
+"""Maximum total characters of the plans whose faults are cached."""
 
 
 class CheckContext(TypedDict, total=False):
     """Names that plans have besides the session's functions."""
 
     attributes: Iterable[str]
-    """Attributes of the session, by bare or dotted name."""
+    """Attributes of the session, by dotted name."""
     names: Iterable[str]
     """Names that earlier cells and helpers defined; for a part of a plan, also those of earlier parts."""
     modules: Iterable[str]
@@ -96,7 +96,7 @@ def check_part(code: str, functions: Functions, **context: Unpack[CheckContext])
 
 
 def check_procedure(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
-    """Return the faults of a procedure, which must define ``solve(agent, task)`` and act nowhere else."""
+    """Return the faults of a procedure, which must define ``solve(agent, task)`` and act inside functions only."""
     return list(_check(code, Api.of(functions, **context), definitions_only=True, procedure=True))
 
 

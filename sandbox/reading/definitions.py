@@ -22,7 +22,7 @@ _TEXT = re.compile(
 """A string or a comment. Each may contain text that looks like the other."""
 _BUILTINS = frozenset(dir(builtins))
 _MAX_CACHED = 4 << 20
-"""Maximum characters of cells whose names are cached."""
+"""Maximum total characters of the cells whose names are cached."""
 MAX_PARTS = 500
 """Maximum number of top-level definitions, imports and constants in one source: each may need all others."""
 ANY_NAME = "*"
@@ -109,7 +109,10 @@ def _parts(code: str) -> dict[str, _CodePart]:
 
 
 def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePart]:
-    """Return the parts by name. A variable bound twice is state, not a constant. Of two functions, the later counts."""
+    """Return the parts by name.
+
+    A variable bound twice is state, not a constant. Of several functions with the same name, the last one counts.
+    """
     parts: dict[str, _CodePart] = {}
     state: set[str] = set()
     for statement in statements:

@@ -3,7 +3,7 @@
 Each step of the tables raises OSError if the kernel or the container does not grant it; the host decides what may be
 missing. The zygote takes the inherited steps once; each worker takes the rest. The last step is the seccomp filter.
 Its table is the policy: a system call that is not listed fails with EPERM. No listed call opens a file, connects, sends
-a signal, starts a process or sleeps; ``recvfrom`` and ``sendto`` reach only the socket that the worker was forked with.
+a signal or starts a process; ``recvfrom`` and ``sendto`` reach only the socket that the worker was forked with.
 """
 
 import ctypes
@@ -186,7 +186,7 @@ def undumpable() -> None:
 
 
 def landlock() -> None:
-    """Deny all access to files and TCP ports and, if the kernel can, to sockets and signals of outside processes."""
+    """Deny access to files and, if the kernel can, to TCP ports, outside abstract sockets, and signals to others."""
     syscall = LIBC.syscall
     abi = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
     files = (1 << LANDLOCK_FILES.get(abi, 16)) - 1

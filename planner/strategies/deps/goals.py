@@ -36,7 +36,7 @@ class Goal(Record):
     action: Action
     line: int | None
     source: str
-    """The plan line, unchanged."""
+    """The plan line, stripped; for text that was mapped to a goal, that text, shortened."""
     said: str = ""
 
     @property

@@ -114,7 +114,7 @@ class GoalTried(Payload):
     reason: str = ""
     """The reason of the result, above all of a failure."""
     round: int | None = None
-    """Number of earlier replans."""
+    """Number of replans so far; 0 for the first plan."""
     line: int | None = None
     """Line in the plan."""
     selector: str = ""
@@ -146,7 +146,7 @@ class PursuitOptions(Options):
     """Options of methods that pursue goals."""
 
     controller_steps: int = Field(
-        default=50, ge=1, description="Number of actions for each goal, in environments that need a controller."
+        default=50, ge=1, description="Maximum number of actions per goal, in environments that need a controller."
     )
 
 

@@ -343,7 +343,7 @@ def test_a_run_that_failed_or_has_not_ended_can_be_shown(tmp_path: Path, script:
     (tmp_path / "risk").write_text("N/A")
     assert run(script, tmp_path / "run").return_value == 1
     shown = here("show", tmp_path / "run", 0)
-    assert "has begun and not ended" in shown.printed
+    assert "has begun but not ended" in shown.printed
     assert "users" in shown.printed
 
 

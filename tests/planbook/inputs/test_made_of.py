@@ -94,6 +94,21 @@ def test_a_changed_library_is_noticed_and_may_be_allowed(tmp_path: Path, capsys:
     ]
 
 
+def test_original_inputs_that_are_put_back_hold_once_they_are_allowed(tmp_path: Path) -> None:
+    shutil.copytree(SHIPPED / "toy", tmp_path / "mine" / "toy")
+    folder = tmp_path / "run"
+    run("run", "--env", "toy", "--library", tmp_path / "mine", "--out", folder, *FEW)
+    helper = tmp_path / "mine" / "toy" / "helpers" / "boxes.py"
+    original = helper.read_text()
+    helper.write_text(original + "\n")
+    assert run("run", "--resume", folder, "--allow-changed", "--budget", "actions=10") == 4
+    helper.write_text(original)
+    with pytest.raises(BadRun, match="knowledge helpers: changed"):
+        run("run", "--resume", folder, "--budget", "actions=15")
+    assert run("run", "--resume", folder, "--allow-changed", "--budget", "actions=15") == 4
+    assert run("run", "--resume", folder, *MORE) == 0
+
+
 def test_before_anything_was_played_a_change_is_only_reported(tmp_path: Path, capsys: CAPTURED) -> None:
     write_shelf(tmp_path)
     chosen = Config(planner="naive", env=str(tmp_path / "shelf.py"), actions=3)

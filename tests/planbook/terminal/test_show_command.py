@@ -10,8 +10,9 @@ from click.testing import CliRunner, Result
 
 from planbook.cli import planbook
 from planbook.errors import BadArgument
-from planbook.planner import Outcome, Trajectory
+from planbook.planner import Body, Outcome, Trajectory
 from planbook.runs import Run
+from planbook.store import started_over
 from tests.command import planbook as in_a_process
 from tests.reported import asking_run, many_endings, written
 from tests.searching import graph, played, search
@@ -98,7 +99,7 @@ def test_what_cannot_be_shown_is_reported(tmp_path: Path) -> None:
     ]:
         with pytest.raises(BadArgument, match=message):
             _shown(folder, which)
-    with pytest.raises(BadArgument, match="ended before its first round"):
+    with pytest.raises(BadArgument, match="has no round to show"):
         _shown(folder, "0", "--json")
 
 
@@ -106,9 +107,17 @@ def test_an_episode_that_is_under_way_is_shown_as_far_as_it_is(asking: Path) -> 
     with closing(Run.open(asking)) as run:
         cut = run.entries()[-2].index
     printed = show(asking, cut)
-    assert "has begun and not ended" in printed
+    assert "has begun but not ended" in printed
     assert "its end is not recorded" in printed
     assert "1. agent.look() -> Still boxes. (not counted)" in printed
+
+
+def test_an_episode_that_is_played_again_is_shown_as_it_is_now(tmp_path: Path) -> None:
+    with closing(many_endings(tmp_path / "run", [Outcome.BROKEN])) as run:
+        entry = run.entries()[0]
+        begun: Body = {"task": entry.task.model_dump(mode="json"), "observation": {"text": "The second attempt."}}
+        run.store.put(f"{started_over(entry.path, 1)}/round/0", "task", 0, begun)
+    assert "The second attempt." in show(tmp_path / "run", 0)
 
 
 def test_json_is_the_trajectory(adapt: Path) -> None:
