@@ -107,6 +107,7 @@ def test_what_follows_is_the_same_after_coming_back(
     look_alike(world.game, other.game)
 
 
+@pytest.mark.deep
 def test_a_snapshot_can_be_taken_up_by_another_instance_and_shares_nothing() -> None:
     one, other = begun(5), begun(5)
     walk(one, [Action("move", ("north",))] * 5)

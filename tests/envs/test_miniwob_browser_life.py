@@ -42,7 +42,7 @@ def gone(profile: str, seconds: float = 15.0) -> bool:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("ending", ["killed", "finished"])
+@pytest.mark.parametrize("ending", ["killed", pytest.param("finished", marks=pytest.mark.deep)])
 def test_no_browser_outlives_its_owner(ending: str) -> None:
     need_browser()
     owner = subprocess.Popen(

@@ -103,10 +103,10 @@ def unruly(unruly_name: str, tmp_path: Path) -> Iterator[Environment]:
 
 
 def test_a_server_that_hangs_or_changes_its_tools_is_found_out(unruly_name: str, tmp_path: Path) -> None:
-    unruly = played(unruly_name, tmp_path, "agent.bad.wait()", timeout=5)
-    assert "bad did not answer within 5 s while calling hang" in str(act(unruly, "bad.hang"))
+    unruly = played(unruly_name, tmp_path, "agent.bad.wait()", timeout=2)
+    assert "bad did not answer within 2 s while calling hang" in str(act(unruly, "bad.hang"))
     assert act(unruly, "bad.fail") == "failed: ok"
-    with pytest.raises(EnvironmentBroken, match=r"a: its assertions cannot run: .* bad did not answer within 5 s"):
+    with pytest.raises(EnvironmentBroken, match=r"a: its assertions cannot run: .* bad did not answer within 2 s"):
         unruly.verdict()
     act(unruly, "bad.change")
     with pytest.raises(EnvironmentBroken, match="changed its tools: gone die"):

@@ -64,6 +64,7 @@ def test_dialogs_are_answered_and_told(played: Web) -> None:
     assert "Title: 'Second'" in left.text
 
 
+@pytest.mark.deep
 def test_dialogs_without_end(base: str) -> None:
     environment = at(base, "/dialogs", patience=2)
     seen = click(environment, "endless")

@@ -183,6 +183,7 @@ def test_the_actions_that_a_page_offers(played: Web) -> None:
     assert "scroll('down', 0)" not in offered
 
 
+@pytest.mark.deep
 def test_a_page_of_ten_megabytes(base: str) -> None:
     environment = at(base, "/two", patience=60)
     seen = act(environment, "goto", "/big")

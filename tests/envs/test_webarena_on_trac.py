@@ -68,6 +68,7 @@ def solved(environment: Web, name: str, path: str, answer: str) -> bool:
     return environment.verdict().solved
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
     [

@@ -159,6 +159,7 @@ def test_what_is_quoted_says_how_the_work_ended(path: Path) -> None:
         assert said <= set(ends) <= said | {"The world's episode is over."}, "one fails, and says so"
 
 
+@pytest.mark.deep
 @executors
 def test_no_task_that_one_gets_without_asking_is_an_example(path: Path) -> None:
     assert usual_tasks(environment_of(path)).isdisjoint(example.task for example in examples(path))

@@ -156,6 +156,7 @@ def test_the_rules_are_few_and_their_helpers_are_those_of_the_example(
     assert helpers or (HELPER not in {rule.type for rule in start.rules} and "def " not in start.example)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_the_examples_are_not_among_the_tasks_that_one_gets_without_asking(environment: str) -> None:
     environment_class = load_environment(environment)

@@ -19,6 +19,7 @@ def bodies(folder: Path, kind: Any) -> list[Any]:
     return [event.body for event in events(folder, kind, "task")]
 
 
+@pytest.mark.deep
 def test_demo_ends_with_a_table_and_the_path_of_what_it_wrote(tmp_path: Path) -> None:
     finished = planbook("demo", "--jobs", 2, "--out", tmp_path / "demo", "--json")
     assert finished.returncode == 0, finished.stderr

@@ -36,13 +36,18 @@ def assert_one_line(failed: Finished, code: int, *messages: str) -> None:
     ("well_for", "trouble", "messages"),
     [
         (
-            0,
+            2,
             Refusal(500, "out of order"),
             ("failed after 7 requests", "out of order", "Then resume with: planbook run --resume"),
         ),
-        (2, Refusal(500, "out of order"), ("failed after 7 requests",)),
-        (0, Refusal(401, "no such key"), ("refuses the request", "OPENAI_API_KEY")),
-        (3, Refusal(400, "too long", code="context_length_exceeded"), ("the prompt is longer than it takes",)),
+        *(
+            pytest.param(*each, marks=pytest.mark.deep)
+            for each in (
+                (0, Refusal(500, "out of order"), ("failed after 7 requests",)),
+                (0, Refusal(401, "no such key"), ("refuses the request", "OPENAI_API_KEY")),
+                (3, Refusal(400, "too long", code="context_length_exceeded"), ("the prompt is longer than it takes",)),
+            )
+        ),
     ],
 )
 def test_a_server_that_fails_stops_the_run_which_goes_on_when_it_is_well(

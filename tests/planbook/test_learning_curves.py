@@ -96,6 +96,7 @@ def test_formulating_is_counted_by_itself(library: Path, tmp_path: Path) -> None
     assert f"Formulating took 1 calls and {after['formulating_tokens']:,} tokens more." in finished.stderr
 
 
+@pytest.mark.deep
 def test_a_curve_that_is_stopped_goes_on_with_the_same_command(library: Path, tmp_path: Path) -> None:
     command = ("test", *TOY, *MODEL, "--types", "fetch", "--seeds", "0-2", "--library", library, "--after", "0,4")
     stopped = planbook(*command, "--budget", "calls=1", "--out", tmp_path / "curve", "--json")

@@ -77,6 +77,7 @@ async def check_procedures(client: Any) -> None:
     assert (await called(client, "fetch", params=params))["solved"] is True
 
 
+@pytest.mark.deep
 def test_the_manual_is_a_resource() -> None:
     async def use(client: Any) -> None:
         assert all(each.description for each in (await client.list_resources()).resources)
@@ -88,6 +89,7 @@ def test_the_manual_is_a_resource() -> None:
     served("--env", "alfworld", "--split", "generated:1", use=use)
 
 
+@pytest.mark.deep
 def test_tools_without_tasks_are_free_to_use(tmp_path: Path) -> None:
     (tmp_path / "sums.py").write_text(
         'from planbook.envs import query\nprint("on standard output")\n\n\n@query()\ndef add(a: int, b: int) -> int:\n'

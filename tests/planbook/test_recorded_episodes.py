@@ -18,10 +18,13 @@ DEEP = {
     "code-as-policies-minecraft",
     "dep-minecraft",
     "deps-minecraft-chances",
+    "devils-advocate-minecraft-chances",
+    "inner-monologue-minecraft",
     "paper-dep-minecraft",
     "paper-deps-minecraft",
     "paper-react-textcraft",
     "paper-zero-shot-replan-minecraft",
+    "progprompt-minecraft",
     "zero-shot-replan-minecraft",
 }
 """Long episodes whose methods other recordings play, too."""

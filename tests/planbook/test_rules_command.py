@@ -101,6 +101,7 @@ def test_building_goes_on_from_what_was_undone(tmp_path: Path) -> None:
     assert "rule_3" not in ids(folder), "its id is not given again"
 
 
+@pytest.mark.deep
 def test_what_was_under_way_when_rules_were_undone_is_done_anew(tmp_path: Path) -> None:
     """The Builder was asked for its verdict with rules that are now gone."""
     folder = tmp_path / "run"

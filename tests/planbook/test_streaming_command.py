@@ -103,7 +103,13 @@ def kill_after_first_action(folder: Path) -> None:
         database.execute("DELETE FROM event WHERE id > (SELECT min(id) FROM event WHERE kind = 'act')")
 
 
-@pytest.mark.parametrize("name", ["react-textcraft", "progprompt-minecraft", "adapt-textcraft-stepwise"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "react-textcraft",
+        *(pytest.param(name, marks=pytest.mark.deep) for name in ("progprompt-minecraft", "adapt-textcraft-stepwise")),
+    ],
+)
 def test_a_recorded_run_has_the_same_actions_when_streamed(name: str, tmp_path: Path) -> None:
     for folder, stream in (("waited", ()), ("streamed", ("--stream",))):
         played = here(*command_of(name), "--model", f"recorded:{name}", *stream, "--out", tmp_path / folder)

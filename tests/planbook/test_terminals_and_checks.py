@@ -166,7 +166,7 @@ def test_episodes_have_one_number(tmp_path: Path) -> None:
     assert "give a number from 0 to 1" in here("show", tmp_path / "run", 2).printed
 
 
-@pytest.mark.parametrize("ending", [">/dev/full", "--json >/dev/full"])
+@pytest.mark.parametrize("ending", [pytest.param(">/dev/full", marks=pytest.mark.deep), "--json >/dev/full"])
 def test_an_output_that_is_full_is_reported_without_a_traceback(ending: str) -> None:
     command = f"{sys.executable} -m planbook planners {ending}"
     finished = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True)

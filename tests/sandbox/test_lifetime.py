@@ -214,7 +214,9 @@ session.run("ready()\\nwhile True:\\n    pass")
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, *(pytest.param(how, marks=pytest.mark.deep) for how in (signal.SIGINT, signal.SIGTERM))]
+)
 def test_nothing_outlives_the_host(how: signal.Signals) -> None:
     host = subprocess.Popen(
         [sys.executable, "-c", HOST], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -201,6 +201,7 @@ def test_run_ends_with_one_json_object_and_a_second_time_asks_nothing(tmp_path: 
     assert len(asked(tmp_path)) > 11
 
 
+@pytest.mark.deep
 def test_a_run_killed_again_and_again_asks_nothing_twice(tmp_path: Path, script: str) -> None:
     """kill -9 while nodes are asked side by side: whatever had been answered is not asked again."""
     (tmp_path / "slow").write_text("0.15")

@@ -179,6 +179,7 @@ def test_without_psycopg_the_error_says_how_to_install_it(monkeypatch: pytest.Mo
         begin_schema("postgresql://me@host/db")
 
 
+@pytest.mark.deep
 def test_the_server_of_the_tests_ends_with_them() -> None:
     """However they end: here by a kill."""
     begin = (

@@ -128,6 +128,7 @@ def played(nodes: list[GraphNode], journal: MemoryJournal, replies: Replies, sid
     return {"answers": answers, "database": database.values()}
 
 
+@pytest.mark.deep
 @settings(deadline=None, max_examples=30)
 @given(random_nodes())
 def test_side_by_side_and_one_by_one_agree_in_answers_database_and_events(nodes: list[GraphNode]) -> None:
