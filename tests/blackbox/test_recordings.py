@@ -11,7 +11,7 @@ from tests.blackbox.harness import RECORDINGS, planbook
 from tests.blackbox.recorded import GAMES, ON_PAGES, PLAYED, exported, held, played
 from tests.browser import need_browser
 
-PARAMETERS = [pytest.param(name, marks=[pytest.mark.deep] * (name != "plan-act-web")) for name in PLAYED]
+PARAMETERS = [pytest.param(name, marks=pytest.mark.deep) for name in PLAYED]
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

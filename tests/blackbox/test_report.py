@@ -99,7 +99,8 @@ class Reader:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.deep] * (name in ("scripted", "built"))) for name in FIGURES]
+    "name",
+    [pytest.param(name, marks=[pytest.mark.deep] * (name in ("built", "scripted", "turned"))) for name in FIGURES],
 )
 def test_a_report_shows_figures_and_episodes(
     name: str, shelf: Shelf, browser: webdriver.Chrome, tmp_path: Path

@@ -17,6 +17,7 @@ def played(base: str) -> Iterator[Web]:
     environment.close()
 
 
+@pytest.mark.deep
 def test_a_page_that_never_loads(base: str) -> None:
     environment = at(base, "/links", patience=2)
     for seen in (click(environment, "slow"), act(environment, "goto", "/slow")):

@@ -123,6 +123,7 @@ def test_everyone_is_the_one_user(site: TracSite) -> None:
     assert "robin" in Visitor(site.url).page("/wiki")
 
 
+@pytest.mark.deep
 def test_several_sites_stand_side_by_side_and_are_used_again(site: TracSite) -> None:
     with ThreadPoolExecutor(2) as pool:
         one, other = pool.map(lambda _: take_trac(), range(2))

@@ -89,6 +89,7 @@ def test_many_at_once_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"private memory a job: threads", "private memory a job: processes"} <= rows.keys()
 
 
+@pytest.mark.deep
 @pytest.mark.browser
 def test_a_report_is_measured_in_a_browser() -> None:
     need_browser()

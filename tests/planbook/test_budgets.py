@@ -47,10 +47,11 @@ def test_a_build_whose_budget_ends_writes_its_manual_with_what_was_kept_for_it(t
 @pytest.mark.parametrize(
     ("name", "limit"),
     [
-        ("calls", 4),
-        ("actions", 3),
         ("tokens", 20_000),
-        *(pytest.param(*each, marks=pytest.mark.deep) for each in (("calls", 1), ("calls", 9), ("actions", 30))),
+        *(
+            pytest.param(*each, marks=pytest.mark.deep)
+            for each in (("calls", 1), ("calls", 4), ("calls", 9), ("actions", 3), ("actions", 30))
+        ),
     ],
 )
 def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_goes_on_to_the_same_end(

@@ -229,7 +229,10 @@ def watching(folder: Path) -> Iterator[tuple[Following, Pages]]:
 
 @pytest.mark.parametrize(
     ("written", "instead", "problem"),
-    [("", "", "Stopped: "), ('"automanual"', '"no-such-method"', "no-such-method")],
+    [
+        ("", "", "Stopped: "),
+        pytest.param('"automanual"', '"no-such-method"', "no-such-method", marks=pytest.mark.deep),
+    ],
     ids=["out of budget", "unknown method"],
 )
 def test_watching_says_why_a_run_could_not_be_resumed(tmp_path: Path, written: str, instead: str, problem: str) -> None:

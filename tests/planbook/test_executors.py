@@ -33,6 +33,7 @@ def test_worker_processes_come_to_the_same_as_threads(tmp_path: Path, undisturbe
     assert not [process for process in processes(tmp_path) if alive(process)]
 
 
+@pytest.mark.deep
 def test_a_method_that_asks_models_has_the_same_results(tmp_path: Path) -> None:
     asked = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--jobs", 4, "--json")
     here(*asked, "--out", tmp_path / "threads")

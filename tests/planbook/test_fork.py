@@ -65,6 +65,7 @@ def test_the_same_model_repeats_the_episode_whatever_the_action(played: Path, tm
         assert actions(tmp_path / str(at)) == actions(played)
 
 
+@pytest.mark.deep
 def test_another_model_answers_from_the_action_on(played: Path, tmp_path: Path) -> None:
     number = mended(played)
     replies = len(events(played, "ask", f"task/{number}"))
@@ -104,6 +105,7 @@ def test_without_a_rule_the_prompts_do_not_tell_it_and_the_replies_before_stay(
     assert now["reply"]["replayed"]
 
 
+@pytest.mark.deep
 def test_a_branch_is_repeated_and_forked_itself(played: Path, tmp_path: Path) -> None:
     (tmp_path / "search.py").write_text(SEARCH)
     forked = ("fork", played, 0, "--at", 1, "--plan", tmp_path / "search.py", "--out", tmp_path / "b")

@@ -26,7 +26,7 @@ ALL = {
     for victim, plural in zip(VICTIMS, ("WORKERS", "HOSTS"), strict=True)
 }
 LIVES = 4
-QUICK = ("adapt-shopping-stepwise", "inner-monologue-minecraft", "lats-textcraft", "react-shopping", "spring-crafter")
+QUICK = ("adapt-shopping-stepwise", "lats-textcraft", "react-shopping")
 """Recordings of different families, played in little time."""
 QUICK_HOSTS = (*QUICK, "devils-advocate-alfworld", "deps-tabletop")
 

@@ -131,6 +131,7 @@ def test_the_report_draws_tests_of_one_library_as_one_line(curve: Path, library:
     assert "Success by building tasks" not in [chart["title"] for chart in drawn([curve / "after-4"])]
 
 
+@pytest.mark.deep
 def test_the_page_names_what_is_counted_along_a_chart(curve: Path) -> None:
     page = curve.parent / "page.html"
     assert planbook("report", curve / "after-0", curve / "after-4", "--out", page).returncode == 0

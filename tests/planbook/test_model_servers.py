@@ -104,7 +104,8 @@ def test_the_seconds_of_the_budget_end_a_call_in_flight(tmp_path: Path, server: 
     assert time.monotonic() - begun < 50, "the server would have answered after 60 s"
 
 
-@pytest.mark.parametrize("executor", [pytest.param("threads", marks=pytest.mark.deep), "processes"])
+@pytest.mark.deep
+@pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_one_ctrl_c_stops_a_run_that_waits_for_a_server(tmp_path: Path, server: Server, executor: str) -> None:
     server.troubles += [Silence(100)] * 4
     command = [sys.executable, "-m", "planbook", *SERVED, "--executor", executor, "--out", str(tmp_path / "run")]

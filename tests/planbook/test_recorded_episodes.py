@@ -24,7 +24,9 @@ DEEP = {
     "paper-deps-minecraft",
     "paper-react-textcraft",
     "paper-zero-shot-replan-minecraft",
+    "plan-and-execute-textcraft",
     "progprompt-minecraft",
+    "zero-shot-minecraft",
     "zero-shot-replan-minecraft",
 }
 """Long episodes whose methods other recordings play, too."""

@@ -150,6 +150,7 @@ def test_a_run_after_fewer_tasks_knows_less(tmp_path: Path, built: Built) -> Non
     assert "rule_3" in prompts[1]
 
 
+@pytest.mark.deep
 def test_fewer_rule_tokens_leave_fewer_rules_in_a_prompt(tmp_path: Path, built: Built) -> None:
     folder, _ = built
     command = ("test", "--env", "toy", "--model", scripted(), "--library", folder, "--types", "fetch")
@@ -233,6 +234,7 @@ def index(scope: str) -> int:
     return int(scope.split("/")[1])
 
 
+@pytest.mark.deep
 def test_libraries_go_on_where_rules_stay(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     here(*BUILD, "--types", "fetch", "--no-procedures", "--json", "--out", first)
@@ -358,6 +360,7 @@ def test_more_rules_than_there_is_room_for_are_reported(tmp_path: Path) -> None:
     assert "more than --max-rules: success processes and helper methods are never deleted" in printed
 
 
+@pytest.mark.deep
 def test_a_library_s_example_and_the_starts_are_both_shown(tmp_path: Path) -> None:
     first, start = tmp_path / "first", tmp_path / "mine"
     assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--out", first).returncode == 0

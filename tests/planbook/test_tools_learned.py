@@ -64,6 +64,7 @@ def test_a_module(tmp_path: Path) -> None:
     assert "has no task type tidi; did you mean tidy?" in unknown.printed
 
 
+@pytest.mark.deep
 def test_an_mcp_server(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
     tasks: list[dict[str, object]] = [

@@ -23,7 +23,7 @@ ATTACKS = attacks(".")
 CALLS = attacks("calls")
 
 
-@pytest.mark.parametrize("box", ["sandbox", "unguarded"])
+@pytest.mark.parametrize("box", [pytest.param("sandbox", marks=pytest.mark.deep), "unguarded"])
 def test_no_attack_has_an_effect_on_the_host(box: str, request: pytest.FixtureRequest) -> None:
     """One session for each attack; the workers that come after it behave as ever."""
     opened: Sandbox = request.getfixturevalue(box)

@@ -323,6 +323,7 @@ def test_the_end_of_all_workers_is_no_fault_of_the_plan(late: bool) -> None:
             assert (environment.number, other.run("numbers").value) == (3, drawn)
 
 
+@pytest.mark.deep
 def test_zygotes_killed_while_plan_code_runs_are_no_fault_of_the_plan() -> None:
     """As often as nothing else comes between: the kernel may not tell how a process ended whose parent is gone."""
     with Sandbox() as own, own.session({}, limits=Limits(wall_seconds=60)) as session:

@@ -35,6 +35,7 @@ def test_statements_are_those_of_the_whole() -> None:
         assert dumped(*(each.source for each in [*early, *rest])) == dumped(code), name
 
 
+@pytest.mark.deep
 def test_recorded_plans_are_found_nearly_whole() -> None:
     late = 0
     for code in recorded_code():

@@ -27,8 +27,8 @@ def last_json(captured: CAPTURED) -> Any:
     [
         ("--env", "toy"),
         ("--env", "alfworld", "--split", "generated:2"),
-        ("--env", "textcraft", "--split", "test:3"),
-        ("--env", "toy", "--split", "all:2", "--repeats", "2"),
+        pytest.param(("--env", "textcraft", "--split", "test:3"), marks=pytest.mark.deep),
+        pytest.param(("--env", "toy", "--split", "all:2", "--repeats", "2"), marks=pytest.mark.deep),
     ],
 )
 def test_a_run_without_models_comes_out_the_same(tmp_path: Path, capsys: CAPTURED, selection: tuple[str, ...]) -> None:
