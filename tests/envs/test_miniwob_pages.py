@@ -2,13 +2,16 @@
 
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
+from planbook.envs.browser.devtools import CommandRefused, Connection
 from planbook.envs.errors import EpisodeEnded
 from planbook.envs.miniwob import Miniwob
 from planbook.envs.types import Action, Selection
 from tests.browser import act, need_browser, start
+from tests.executing import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -226,13 +229,18 @@ def test_a_replayed_history_is_answered_the_same(environment: Miniwob) -> None:
     assert environment.restore(marked) == marked.last
 
 
+def _has_loaded_again(connection: Connection) -> bool:
+    with suppress(CommandRefused):  # the old page may go while it is asked
+        return bool(connection.evaluate("document.readyState === 'complete' && !window.isOld"))
+    return False
+
+
 def test_a_page_that_is_left_is_over_and_comes_back(environment: Miniwob) -> None:
     start(environment, "click-test/1")
     tab = environment._tab
     assert tab is not None
-    tab._connection.evaluate("location.reload()")
-    while tab._connection.evaluate("document.readyState") != "complete":
-        pass
+    tab._connection.evaluate("window.isOld = true; location.reload()")
+    wait_until(lambda: _has_loaded_again(tab._connection))
     assert act(environment, "press_key", "tab").terminated
     assert not environment.verdict().solved
     start(environment, "click-test/1")
