@@ -157,6 +157,7 @@ def test_a_snapshot_is_gone_back_to_without_walking(environment: Alfworld) -> No
     assert [environment.act(action) for action in actions[1:]] == first
 
 
+@pytest.mark.deep
 def test_both_engines_give_the_same_observations_and_textworld_restores_by_replay() -> None:
     argv = sys.argv
     reference, direct = Alfworld(AlfworldOptions(engine="textworld")), Alfworld()

@@ -132,7 +132,7 @@ def test_what_is_wrong_in_a_module_is_told(old: str, new: str, why: str, tmp_pat
     [
         ("toy", Selection(seeds=tuple(range(25)))),
         ("tabletop", Selection(seeds=(0, 1))),
-        ("textcraft", Selection(split="test", limit=15)),
+        pytest.param("textcraft", Selection(split="test", limit=40), marks=pytest.mark.deep),
         ("shopping", Selection(split="dev")),
         ("shopping", Selection(split="example")),
         ("minecraft", Selection(split="full")),

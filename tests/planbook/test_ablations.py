@@ -135,6 +135,7 @@ def test_without_examples_and_logs_no_rule_has_them_and_no_prompt_asks_for_them(
     assert not [each for each in run.first_plans() if "\nExample:\n" in each]
 
 
+@pytest.mark.deep
 def test_without_helpers_no_prompt_has_defines_or_encourages_any(tmp_path: Path) -> None:
     run = Ablated(tmp_path, "helpers")
     for each in run.prompts("planner", "automanual/task"):
@@ -156,6 +157,7 @@ def test_a_manual_is_shown_without_its_helpers(tmp_path: Path, whole: Ablated) -
         assert "def find_box" not in each["messages"][-1]["content"].split("# Code of an earlier task")[0]
 
 
+@pytest.mark.deep
 def test_without_cooperation_and_libraries_thoughts_cited_rules_and_skills_are_left_out(
     tmp_path: Path, whole: Ablated
 ) -> None:

@@ -61,6 +61,7 @@ def test_every_engine_gives_what_python_gives_calls_the_host_and_raises_faults()
                 run("1 // 0")
 
 
+@pytest.mark.deep
 def test_the_sandbox_is_measured_beside_each_peer() -> None:
     rows = sandbox.rows(repeats=1, starts=2, plans=2)
     names = [row.name for row in rows]

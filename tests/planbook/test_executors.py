@@ -24,6 +24,7 @@ def play(folder: Path, *more: object, **options: object) -> Finished:
     return here(*command(folder, *PROCESSES, *TASKS, *more, **options))
 
 
+@pytest.mark.deep
 def test_worker_processes_come_to_the_same_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     finished = play(tmp_path, **SLOW)
     assert finished.returncode == 0, finished.printed

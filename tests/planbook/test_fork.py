@@ -57,6 +57,7 @@ def test_a_plan_goes_on_from_the_chosen_action(played: Path, tmp_path: Path) -> 
     assert asks(tmp_path / "b") == []
 
 
+@pytest.mark.deep
 def test_the_same_model_repeats_the_episode_whatever_the_action(played: Path, tmp_path: Path) -> None:
     for at in (0, 1, len(actions(played))):
         finished = here("fork", played, 0, "--at", at, "--out", tmp_path / str(at), "--json")

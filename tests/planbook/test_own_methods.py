@@ -132,6 +132,7 @@ method = Method(once, Options, "ask once", ("planner",), templates=PROMPTS.files
     assert "plan.j2: changed" in planbook("run", "--resume", run, cwd=tmp_path).stderr
 
 
+@pytest.mark.deep
 def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
     method = Path(shutil.copy(ROOT / "examples" / "refine.py", tmp_path))
     run = tmp_path / "run"

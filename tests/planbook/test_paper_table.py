@@ -295,6 +295,7 @@ def test_an_environment_that_is_in_no_paper_is_reported_in_a_line(tmp_path: Path
     assert "No paper has figures for toy. AutoManual has them for alfworld and miniwob. ADaPT has" in finished.stderr
 
 
+@pytest.mark.deep
 def test_the_command_again_adds_the_table_and_plays_nothing(tmp_path: Path) -> None:
     command = "test --env alfworld --split generated:6 --seeds 1000 --library shipped --model none --json --out".split()
     first = result(planbook(*command, tmp_path / "run"))

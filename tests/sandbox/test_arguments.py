@@ -206,7 +206,11 @@ PLAINLY = ("text", "number", "level", "pairs", "anything")
 
 
 @pytest.mark.parametrize(
-    ("layer", "name"), [("guarded", name) for name in ANNOTATIONS] + [("unguarded", name) for name in PLAINLY]
+    ("layer", "name"),
+    [
+        *(pytest.param("guarded", name, marks=[pytest.mark.deep] * (name in PLAINLY)) for name in ANNOTATIONS),
+        *(("unguarded", name) for name in PLAINLY),
+    ],
 )
 def test_only_arguments_of_the_schema_reach_a_function(
     sandbox: Sandbox, unguarded: Sandbox, layer: str, name: str
