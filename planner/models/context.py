@@ -85,7 +85,7 @@ def fit(messages: Sequence[Message], room: int) -> Fitted:
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _MessagePiece:
     """A piece of a message: a block if it has a name."""
 
     text: str
@@ -97,7 +97,7 @@ class _FittedConversation:
     """A conversation in pieces, the indices of messages left out, and the number of characters saved."""
 
     original: tuple[Message, ...]
-    pieces: tuple[tuple[_Piece, ...], ...]
+    pieces: tuple[tuple[_MessagePiece, ...], ...]
     left_out: frozenset[int] = frozenset()
     saved: int = 0
 
@@ -120,7 +120,7 @@ class _FittedConversation:
         """Return the conversation with a note in place of a block."""
         message = list(self.pieces[index])
         block = message[number]
-        message[number] = _Piece(f"[left out to fit the context: {block.name}]\n", WHOLE)
+        message[number] = _MessagePiece(f"[left out to fit the context: {block.name}]\n", WHOLE)
         pieces = (*self.pieces[:index], tuple(message), *self.pieces[index + 1 :])
         return replace(self, pieces=pieces, saved=self.saved + len(block.text))
 
@@ -145,15 +145,15 @@ def _drafts(messages: Sequence[Message]) -> Iterator[_FittedConversation]:
             yield (draft := draft.without(index, number))
 
 
-def _pieces(content: str) -> tuple[_Piece, ...]:
-    pieces, end = list[_Piece](), 0
+def _pieces(content: str) -> tuple[_MessagePiece, ...]:
+    pieces, end = list[_MessagePiece](), 0
     for match in _BLOCK.finditer(content):
-        pieces += [_Piece(content[end : match.start()]), _Piece(match[2], match[1])]
+        pieces += [_MessagePiece(content[end : match.start()]), _MessagePiece(match[2], match[1])]
         end = match.end()
-    return (*pieces, _Piece(content[end:]))
+    return (*pieces, _MessagePiece(content[end:]))
 
 
-def _with_pieces(message: Message, pieces: Iterable[_Piece]) -> Message:
+def _with_pieces(message: Message, pieces: Iterable[_MessagePiece]) -> Message:
     """Return the message with the text of these pieces. Its data stay the same."""
     text, content = "".join(piece.text for piece in pieces), message.content
     rendered = Rendered.known(text, content.data_digest) if isinstance(content, Rendered) else text
@@ -224,7 +224,7 @@ def _cut_to(draft: _FittedConversation, length: int) -> Fitted:
     return Fitted(shortened.messages(), len(draft.left_out), draft.saved + missing)
 
 
-def _cut_piece(piece: _Piece, length: int) -> tuple[_Piece, int]:
+def _cut_piece(piece: _MessagePiece, length: int) -> tuple[_MessagePiece, int]:
     """Cut the middle of a long piece, between lines if possible. Return the piece and the number of characters cut."""
     text = piece.text
     if len(text) <= length or piece.name == WHOLE:
@@ -233,7 +233,7 @@ def _cut_piece(piece: _Piece, length: int) -> tuple[_Piece, int]:
     head, tail = head[: head.rfind("\n") + 1].rstrip("\n") or head, tail[tail.find("\n") + 1 :]
     missing = len(text) - len(head) - len(tail)
     note = f"\n[{_count(missing, 'character')} cut here to fit the context]\n"
-    return _Piece(f"{head}{note}{tail}", piece.name), missing
+    return _MessagePiece(f"{head}{note}{tail}", piece.name), missing
 
 
 def _count(number: int, noun: str) -> str:

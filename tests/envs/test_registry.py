@@ -1,12 +1,13 @@
 """Finding environments by name and by file."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from planbook.envs import UnknownEnvironment, known_environments, load_environment
+from planbook.envs import BadSelection, Selection, UnknownEnvironment, known_environments, load_environment
 from planbook.envs.registry import SHIPPED
 from planbook.envs.toy import Toy
 
@@ -39,6 +40,28 @@ class Light(Environment):
 def test_every_shipped_environment_loads() -> None:
     assert {load_environment(name).name for name in SHIPPED} <= set(known_environments())
     assert load_environment("toy") is Toy
+
+
+def test_a_selection_that_fits_no_task_says_why(tmp_path: Path) -> None:
+    combining = """    splits = ("all", "both", "other")
+    parts = {"both": ("all", "other")}
+    seeded = True
+"""
+    light_code = ENVIRONMENT.replace('    types = ("on",)\n', f'    types = ("on",)\n{combining}').replace(
+        "goal=", "seed=1, goal="
+    )
+    (tmp_path / "light.py").write_text(light_code)
+    (tmp_path / "dark.py").write_text(re.sub(r"return \[Task.*", "return []", ENVIRONMENT))
+    light, dark = (load_environment(str(tmp_path / name)) for name in ("light.py", "dark.py"))
+    assert [task.id for task in light.select(Selection(split="both"))] == ["on/0"]
+    for environment, selection, why in (
+        (light, Selection(split="both", seeds=(7,)), "none is of the seeds asked for; the first seed is 1"),
+        (light, Selection(split="other"), "none of its tasks is in the split other; they are in all"),
+        (light, Selection(ids=("on/3",)), "light has no task 'on/3'; the first is 'on/0'"),
+        (dark, Selection(ids=("on/3",)), "light has no task 'on/3'$"),
+    ):
+        with pytest.raises(BadSelection, match=why):
+            environment.select(selection)
 
 
 def test_an_environment_imports_no_other() -> None:
