@@ -169,7 +169,10 @@ class Environment(OptionalMembers, ABC):
         return self._last.terminated or self._last.truncated
 
     def act(self, action: Action) -> Observation:
-        """Take an action and return its observation. Raises EpisodeEnded, and UnknownAction if it is not offered."""
+        """Take an action and return its observation.
+
+        Raises EpisodeEnded before the first reset and after the end, UnknownAction if the action is not offered.
+        """
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
         if self.ended:

@@ -31,8 +31,8 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
         return [find_task(tasks, task_id, name) for task_id in selection.ids]
     chosen = filter_tasks(environment, tasks, selection, split)
     if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have limited a longer list
-        every = _list_tasks(environment, selection.model_copy(update={"limit": None}), options)
-        chosen = filter_tasks(environment, every, selection, split)
+        tasks = _list_tasks(environment, selection.model_copy(update={"limit": None}), options)
+        chosen = filter_tasks(environment, tasks, selection, split)
     if not chosen:
         left_out = environment.unjudgeable(selection, options).items()
         why = _explain_none(environment, tasks, selection, split)
@@ -123,7 +123,7 @@ def _explain_none(env: "type[Environment]", tasks: Sequence[Task], selection: Se
     """Return the end of a message: how the listed tasks differ from the selection; "" if that is not known."""
     splits = {task.split for task in tasks}
     if split and tasks and splits.isdisjoint(env.parts.get(split, (split,))):
-        return f": none of its tasks is in the split {split}; they are in {', '.join(sorted(splits))}"
+        return f": none of the tasks that it lists is in the split {split}; they are in {', '.join(sorted(splits))}"
     if selection.seeds and tasks:
         seeds = sorted({task.seed for task in tasks})
         return f": none is of the seeds asked for; the first seed is {seeds[0]}" if any(seeds) else NO_SEEDS

@@ -8,7 +8,8 @@ from math import log
 def token_set_ratio(one: str, other: str) -> int:
     """Return the similarity of the two sets of words, from 0 to 100: the best of three pairs of texts.
 
-    The shared words are compared with all words of the one, and with all words of the other; then all words of the two.
+    The pairs are the shared words and all words of the one, the shared words and all words of the other, and all words
+    of both.
     """
     first, second = set(_words(one)), set(_words(other))
     if not first or not second:

@@ -4,7 +4,7 @@ ManualsError
 ├── BadStart      starting knowledge that does not exist or is unusable
 ├── BadManual     a manual that cannot be written or read
 ├── BadKnowledge  a library's files that cannot be read, or knowledge that cannot be written
-└── TooLong       a manual that is too long for its reader even when all is left out that may be
+└── TooLong       a manual that is too long even without all that may be left out
 """
 
 
@@ -25,4 +25,4 @@ class BadKnowledge(ManualsError):
 
 
 class TooLong(ManualsError):
-    """A manual that is too long for its reader even when all is left out that may be."""
+    """A manual that is too long for its reader even without all that may be left out."""

@@ -42,7 +42,7 @@ IN_JSON = {
 
 @dataclass(frozen=True)
 class Option:
-    """Marks a field as an option, which may be given several times (``many``), or change on resume (``on_resume``)."""
+    """Marks a field as an option. If ``many``, it may be given several times; if ``on_resume``, it may then change."""
 
     group: str
     flag: str = ""

@@ -32,7 +32,7 @@ from planbook.wording import counted, listed
 from planbook.workers import Hosting
 
 MADE_OF = "made_of"
-"""Key of all present inputs in the event of an invocation that found some of them changed."""
+"""Key of all present inputs in the event of an invocation that found changes, or the original inputs again."""
 PUT_BACK = "put back what it was played with"
 
 

@@ -188,8 +188,9 @@ class Episode:
     ) -> PlanResult:
         """Ask a model for a plan and run it, like ``ask`` and ``run``. Return the feedback and the conversation.
 
-        In the conversation, a mark follows the statement that failed or ended the cell. If the episode streams, each
-        statement runs as soon as it has arrived, and the reply is stopped after that statement.
+        In the conversation, a mark stands between the statement that failed, was refused or ended the cell and any code
+        after it. If the episode streams, each statement runs as soon as it has arrived, and the reply
+        is stopped after that statement.
         """
         frame, first_step = self._innermost(), len(self.steps)
         frame.begin_cell(actions)

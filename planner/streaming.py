@@ -209,7 +209,7 @@ class StreamingPlan:
                 if self._frame.run_part(self._cell, statement.source):
                     self._stop = statement
                     return
-        except BaseException as error:  # kept from the model's code, so that the reply is recorded first
+        except BaseException as error:  # not raised through the model, so that the reply is recorded first
             self.failed, self._stop = error, statement
 
     def _run_rest(self, reply: Reply) -> None:

@@ -102,7 +102,7 @@ class Citation(Learned):
 
 
 class Evidence(Learned):
-    """Counts of episodes for one rule; those ``unblamed`` and those ``solved`` are among those ``cited``.
+    """Counts of episodes for one rule. ``unblamed`` and ``solved`` each count some of the ``cited`` episodes.
 
     ``unblamed`` counts episodes in which the Builder did not say that the agent ignored the rule. That does not prove
     that the rule was followed: after a direct success, the Builder is not asked.

@@ -74,7 +74,7 @@ class BuilderSettings:
 class Editor:
     """Runs the edits of each reply in a new rule system.
 
-    ``valid_part`` is the change made by the valid edits of the last rejected reply; None if there are none.
+    ``valid_part`` is the change made by the valid edits of the last rejected reply whose code could be read, or None.
     """
 
     def __init__(self, sandbox: Sandbox, new_system: Callable[[], RuleSystem]) -> None:
@@ -132,8 +132,9 @@ def build_rules(
 ) -> BuildResult:
     """Show an episode to the Builder and apply its edits. Raises ModelError, BudgetEnded.
 
-    If no reply is usable, only the valid edits of the last one are applied. ``elsewhere`` describes how the same
-    approach failed in another scene; empty if that is not known.
+    If no reply with edits is usable, only the valid edits of the last one whose code could be read are applied;
+    without a usable verdict, none. ``elsewhere`` describes how the same approach failed in another scene; empty if that
+    is not known.
     """
     outcome = trajectory.ending.outcome
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
@@ -240,7 +241,7 @@ def consolidate(
 ) -> tuple[RuleBook, tuple[RuleChange, ...]]:
     """Reduce the rules towards ``max_rules``, as far as the Consolidator sees fit. Return the book and its changes.
 
-    ``evidence`` is by rule id. An unusable reply is the last one asked for; earlier changes stay. Raises ModelError,
+    ``evidence`` is by rule id. If a reply is unusable, consolidation ends; earlier changes stay. Raises ModelError,
     BudgetEnded.
     """
     changes: list[RuleChange] = []

@@ -123,7 +123,7 @@ class Permissions(Learned):
     form: Form = Form()
 
     def within(self, form: Form) -> "Permissions":
-        """Return the permissions, limited to the types that a form allows."""
+        """Return the permissions for rules of this form: no rule becomes of a type that it lacks."""
         return self.model_copy(
             update={"form": form, "writes": self.writes & form.offered, "changes_to": self.changes_to & form.offered}
         )

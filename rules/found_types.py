@@ -72,7 +72,7 @@ def tokens(goal: str) -> list[Token]:
 class Solved(NamedTuple):
     """A solved task, and the plan that solved it.
 
-    ``same_type`` names the known type that the goal matches, with ``params`` as its parameters; empty if there is none.
+    ``same_type`` names the known type whose pattern the goal fits, with ``params`` as its parameters, or is empty.
     Its plans may have another shape.
     """
 

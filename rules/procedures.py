@@ -122,7 +122,7 @@ FEEDBACK_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
 
 
 class Verification(Learned):
-    """The result of a procedure on one task; ``feedback`` is for the model that mends it; empty if it was solved."""
+    """The result of a procedure on one task. ``feedback`` is for the model that repairs it; empty if it succeeded."""
 
     task_id: str
     solved: bool

@@ -108,7 +108,7 @@ def _text_of(rule: Rule) -> str:
 def _with_cited(book: RuleBook, rule: Rule) -> set[str]:
     """Return the ids of a rule and of all rules that it names or builds on, directly or indirectly.
 
-    A success process is included only if a rule's content names it; that a rule builds on it is not enough.
+    Another success process is included only if a rule's content names it; that a rule builds on it is not enough.
     """
     rules = {each.id: each for each in book.active}
     group, todo = set[str](), [rule.id]

@@ -129,7 +129,7 @@ class Session:
         return len(self._cells)
 
     def rewind(self, mark: int) -> None:
-        """Keep only the first ``mark`` cells. If any is dropped, run the kept ones again in a new worker.
+        """Keep only the first ``mark`` cells; run them again in a new worker if any is dropped or the worker is gone.
 
         Raises ValueError if there are fewer cells, and what ``run`` raises about workers and sessions.
         """
@@ -157,7 +157,7 @@ class Session:
     def _exclusive(self, growing: "GrowingCell | None" = None) -> Iterator[None]:
         """Reserve the session for one operation. An exception that escapes ends the worker.
 
-        Raises SessionBusy if a cell is already running, or SandboxClosed.
+        Raises SessionBusy if a cell is running or growing, or SandboxClosed.
         """
         if self._closed:
             raise SandboxClosed("the session is closed")

@@ -35,7 +35,7 @@ def test_a_page_does_what_it_shows(page: Path, tmp_path: Path, url: str) -> None
 
 
 def test_the_readme_does_what_it_shows_beside_building(tmp_path: Path, url: str) -> None:
-    """The build is left out: `planbook demo` builds from the same recording (tests/planbook/test_commands.py)."""
+    """The build is left out: `make demo` builds from the same recording, and CI checks what it comes to."""
     play(README, tmp_path, url, without="planbook build")
 
 

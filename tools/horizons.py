@@ -31,7 +31,10 @@ DIGITS = 9
 
 
 def fit(rows: Iterable[tuple[Features, float]], seed: int = 0) -> HorizonPredictor:
-    """Learn from goals that were reached: their features before, and the time steps taken. Raises ValueError."""
+    """Learn from goals that were reached: their features before, and the time steps taken.
+
+    Raises ValueError if no row has features, or a horizon is negative or not finite.
+    """
     features, steps = _split(rows)
     usual = _medians(features)
     columns = DictVectorizer(sparse=False)

@@ -238,7 +238,7 @@ class McpConnection:
                 raise self._timeout_error(doing) from error
             raise self._failure(f"reported an error while {doing}: {error}") from error
         except RuntimeError as error:
-            raise self._failure(f"gave a result that its own output schema does not allow, {doing}: {error}") from error
+            raise self._failure(f"gave a result that its output schema does not allow, {doing}: {error}") from error
         except Exception as error:
             raise self._broken(f"failed while {doing}: {_innermost(error)}") from error
 

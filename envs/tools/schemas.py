@@ -117,7 +117,7 @@ def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
 
 
 def resolve(reference: object, root: Schema) -> Any:
-    """Return the target of a reference in a schema; True, which accepts any value, if there is none."""
+    """Return the target of a reference in a schema; True, which accepts any value, if it is outside or missing."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return True
     place: Any = root

@@ -176,7 +176,7 @@ class WebActions(Environment):
             raise
 
     def _open_browsing(self) -> Browsing:
-        """Return the episode's tabs. Raises EpisodeEnded before the first one, EnvironmentBroken without a browser."""
+        """Return the episode's tabs. Raises EpisodeEnded before a reset, EnvironmentBroken without a browser."""
         if self.task is None:
             raise EpisodeEnded("web: no episode has begun; call reset(task) first")
         if self._browsing is None:

@@ -98,7 +98,7 @@ class TracSite:
         self.url = f"http://127.0.0.1:{self._answer()}"
 
     def reset(self) -> None:
-        """Restore the seeded state. A server that is gone is started again."""
+        """Restore the seeded state, between two requests. A server that is gone is started again."""
         if self.server.poll() is not None:
             self._start()
         assert self.server.stdin is not None

@@ -47,7 +47,7 @@ def mcp(settings: Settings) -> int:
 
 
 def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseModel) -> Sequence[Task]:
-    """Return the selected tasks, or one free task for tools without a file of tasks. Raises BadSelection."""
+    """Return the selected tasks, or one free task for tools without a task file. Raises BadSelection."""
     if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
         return [
             Task(

@@ -60,7 +60,7 @@ class _Pairs:
 
     @property
     def tails(self) -> tuple[float, float]:
-        """The chances of at most, and of at least, so many successes without the part, if it had no effect."""
+        """The chances, if the part had no effect, of at most and of at least the successes seen without it."""
         return swapped_tails([(without, *others) for without, others in self.counts])
 
 

@@ -34,7 +34,8 @@ class GroupRow(BaseModel):
 
     ``share`` is the solved share of all tasks, including broken and not run ones, with the interval from ``low`` to
     ``high``; ``share_mean`` and ``share_sd`` are over the runs, if there are several. ``several`` counts the tasks that
-    were played several times, as repeats or in several runs; ``once`` and ``every_time`` count the solved ones of them.
+    were played several times, as repeats or in several runs; ``once`` counts those of them that were solved at least
+    once, ``every_time`` those solved each time.
     """
 
     name: str

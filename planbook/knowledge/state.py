@@ -196,7 +196,7 @@ def start_of(config: Config, names: Sequence[str]) -> Start:
 
 
 def _join_examples(known: str, starting: str) -> str:
-    """Join the example of the library and that of the starts, or return one of them if it contains the other."""
+    """Join the examples of the library and of the starts (appendix D), or return one if it contains the other."""
     if known.strip() in starting:
         return starting
     return known if starting.strip() in known else f"{known}\n{starting}"

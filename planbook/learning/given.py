@@ -70,7 +70,7 @@ def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
 
 
 def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
-    """Return the method that played the episodes, and its options; AutoManual if there are several or it is unknown."""
+    """Return the method that played the episodes, and its options; AutoManual if there is not one that is known."""
     planners = {facts.planner for _, facts in sources}
     planner = planners.pop() if len(planners) == 1 else ""
     options: Any = sources[0][1].config.get("planner_options") or {}

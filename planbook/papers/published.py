@@ -91,7 +91,7 @@ class PaperBuilding(PaperData):
 
 
 class PaperSetting(PaperData):
-    """The setting of a paper on a split, under our name of the split; None for values that the paper does not state.
+    """The setting of a paper on a split, under our name for the split; None for values that the paper does not state.
 
     ``types`` are all task types of the split; empty if the columns of the tables name them. ``models`` wrote the plans.
     A paper without ``building`` learned nothing.

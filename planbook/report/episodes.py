@@ -143,7 +143,7 @@ def document(events: Iterable[Event], task: Json) -> Json:
 
 
 def group_by_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Event]]]:
-    """Yield the events in groups: all events of a play with its path, where the play began; others with None."""
+    """Yield each play's path with all its events, where the play began; groups of other events come with None."""
     every = list(events)
     begun = {
         event.scope.partition("/round/")[0] for event in every if "/round/" in event.scope and event.kind == "task"

@@ -63,9 +63,9 @@ def _inputs(run: RunResults) -> Iterator[Block]:
     yield blocks.paragraph(f"Imported {by}: these episodes were not played here." if file.imported else f"Begun {by}.")
     for event in run.outside:
         body: Any = event.body
-        if event.kind == "sitting" and body.get("changed"):
-            changed = "; ".join(body["changed"])
-            yield blocks.paragraph(f"Resumed on {moment(event.at)}, with changes: {changed}.", "changed")
+        if event.kind == "sitting" and "changed" in body:
+            changed = f"with changes: {'; '.join(body['changed'])}" if body["changed"] else "with the original inputs"
+            yield blocks.paragraph(f"Resumed on {moment(event.at)}, {changed}.", "changed")
     seeds = sorted({episode.entry.task.seed for episode in run.counted if episode.entry.task.seed is not None})
     facts = file.model_dump(mode="json", exclude={"config", "imported"})
     if file.imported:

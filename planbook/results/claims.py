@@ -2,7 +2,7 @@
 
 Some methods make no claim about the whole task: stored procedures, given code, AutoManual (it replans as long as it
 may), AgentKit (its steps run out), ProgPrompt and Code as Policies (a program that ended may have found that it can do
-nothing), random actions. An action that delivers an answer is a claim of success, whatever the method.
+nothing), random actions. A last action that delivers an answer is a claim of success, whatever the method.
 """
 
 from collections import Counter

@@ -139,7 +139,10 @@ class RunControl:
         return "" if self._resumed is None or self._following.played else self._resumed.problem
 
     def ask(self, what: Request) -> None:
-        """Send a request, unless the run's state does not accept it. Raises BadRun if the store cannot be written."""
+        """Send a request that the run's state accepts; others are ignored. Resume a run that nobody plays.
+
+        Raises BadRun if the store cannot be written.
+        """
         doing = self.doing
         if what == "go on" and doing in ("stopped", "over"):
             self._resumed = ResumedRun(self._following)

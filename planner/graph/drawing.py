@@ -16,7 +16,7 @@ Kind = Literal["node", "code", "branch", "loop"]
 MAX_LINE = 34
 """Maximum number of characters on a line in a box."""
 MAX_IMPLIED_ARROWS = 24
-"""Maximum number of implied arrows that are drawn. If there are more, each box shows their number instead."""
+"""Maximum number of implied arrows that are drawn. If there are more, each box shows the number of its own."""
 DOT_TIMEOUT = 60
 """Time limit for Graphviz, in seconds."""
 _MERMAID = {"node": '["{}"]', "code": '[["{}"]]', "branch": '(["{}"])', "loop": '[/"{}"/]'}

@@ -110,7 +110,10 @@ class Graph:
         self._nodes[node.name] = node
 
     def remove_node(self, name: str) -> None:
-        """Remove a node and the edges added to or from it. The next pass fails if another node still refers to it."""
+        """Remove a node and the edges added to or from it.
+
+        If another node still refers to it, the current or the next pass raises GraphError.
+        """
         self._check_open(name, self._nodes)
         del self._nodes[name]
         self._edges = {edge: None for edge in self._edges if name not in edge[:2]}

@@ -76,7 +76,7 @@ class OpenAIModel:
         extra_body: Mapping[str, object] | None = None,
         stopped: Stopped = never_stopped,
     ) -> None:
-        """Without ``base_url`` or ``api_key``, OPENAI_BASE_URL or OPENAI_API_KEY is used.
+        """``base_url`` defaults to OPENAI_BASE_URL, else ``DEFAULT_URL``; ``api_key`` to OPENAI_API_KEY.
 
         Raises ModelRefused if no request can be made with them.
         """

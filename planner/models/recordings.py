@@ -270,7 +270,7 @@ class RecordedModel:
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
-    """Return a message that a recording has no answer, and how its most similar entry differs."""
+    """Return a message that says that a recording has no answer, and how its most similar entry differs."""
     request, replies = tuple(map(RecordedMessage.of, messages)), list(entries)
     prompt = f" of {label()}" if label() else ""
     problem = f"{path} has no answer to this prompt{prompt} ({_summary(request)})"

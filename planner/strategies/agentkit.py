@@ -1,9 +1,9 @@
 """AgentKit (section 2): a graph of prompts with one pass per step. One node's answer is the plan code of the step.
 
 For its prompts, the database of the graph holds ``world`` (goal, about, action_docs, manual, scene, observation,
-previous, state, knowledge, and left: the number of actions left), ``last`` (code, feedback) and ``step`` (number from
-0, nth from 1, most). Values that do not exist yet are missing; write ``{{ db.last.code | default("Nothing was
-done yet.") }}``.
+previous, state, knowledge, and left: the number of actions left), ``last`` (code, feedback) and ``step`` (number,
+from 0; nth, from 1; most). Using a value that does not exist yet is an error; give it a default:
+``{{ db.last.code | default("Nothing was done yet.") }}``.
 
 This file also has the baseline of random actions (the paper's table 1).
 """

@@ -180,7 +180,7 @@ class ApiUsage:
         self.scopes, self.api = scopes, api
 
     def path(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
-        """Return the dotted name of the session's object, function or attribute, if it certainly is one."""
+        """Return the dotted name of the session's object, function or attribute that the expression certainly is."""
         if isinstance(node, ast.Attribute):
             base = self.path(node.value, scope, depth)
             return f"{base}.{node.attr}" if base in self.api.members else None

@@ -67,8 +67,8 @@ def own_nodes(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
 def acting_names(trees: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
     """Return the names whose use may act or change a container.
 
-    These are the session's names, names bound to what those hold, and functions and classes that use any of them.
-    Values passed to parameters are not followed.
+    These are the session's names, names bound to what those hold, and functions and classes that use any of them or
+    change what they did not create. Values passed to parameters are not followed.
     """
     nodes = list(_all(trees))
     acting = set(roots)

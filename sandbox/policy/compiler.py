@@ -49,7 +49,8 @@ MAX_SHOWN = 300
 """Maximum characters of a line that a fault shows."""
 MAX_LOOKUPS = 4_000_000
 """Maximum number of different words in a source times that of its scopes: CPython copies the names of enclosing
-functions for every scope inside. No file under 100,000 characters in the standard library, numpy or sympy has half."""
+functions for every scope inside. No file under 100,000 characters in the standard library, numpy or sympy has half as
+many."""
 
 
 @contextmanager

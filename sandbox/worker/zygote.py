@@ -76,19 +76,19 @@ def _detach() -> None:
 def _prepare(
     channel: socket.socket, own_pidfd: int, without: frozenset[str], modules: list[str], *, guarded: bool
 ) -> tuple[serve.WorkerSetup, dict[str, str]]:
-    """Import modules and lock the zygote down. Return the workers' setup, and what ``lock_zygote`` returns."""
+    """Import modules and lock down. Return the workers' setup, and by mechanism "" or why it is not granted."""
     cells = serve.prepare(channel, modules, guarded=guarded)
     with open("/proc/self/statm", encoding="ascii") as statm:
         idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     language.close_imports(confined="seccomp" not in without)
-    granted, program = lockdown.lock_zygote(without), None
+    problems, program = lockdown.lock_zygote(without), None
     if "seccomp" not in without:
         try:
             program = lockdown.make_filter()
         except OSError as error:
-            granted["seccomp"] = str(error)
-    parent = own_pidfd if granted["pid namespace"] else None
-    return serve.WorkerSetup(cells, program, idle_bytes, "rlimits" not in without, parent), granted
+            problems["seccomp"] = str(error)
+    parent = own_pidfd if problems["pid namespace"] else None
+    return serve.WorkerSetup(cells, program, idle_bytes, "rlimits" not in without, parent), problems
 
 
 def _start_keeper(own_pidfd: int) -> int:

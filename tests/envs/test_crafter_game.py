@@ -47,7 +47,6 @@ def test_darkness_draws_from_the_random_stream_as_pictures_do() -> None:
     look_alike(world.game, genuine)
 
 
-@pytest.mark.deep
 def test_time_is_up_when_the_genuine_game_ends() -> None:
     world, genuine = begun(2, length=3), Genuine(seed=2, length=3)
     genuine.reset()

@@ -56,7 +56,7 @@ def test_a_selection_that_fits_no_task_says_why(tmp_path: Path) -> None:
     assert [task.id for task in light.select(Selection(split="both"))] == ["on/0"]
     for environment, selection, why in (
         (light, Selection(split="both", seeds=(7,)), "none is of the seeds asked for; the first seed is 1"),
-        (light, Selection(split="other"), "none of its tasks is in the split other; they are in all"),
+        (light, Selection(split="other"), "none of the tasks that it lists is in the split other; they are in all"),
         (light, Selection(ids=("on/3",)), "light has no task 'on/3'; the first is 'on/0'"),
         (dark, Selection(ids=("on/3",)), "light has no task 'on/3'$"),
     ):

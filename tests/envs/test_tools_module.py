@@ -210,7 +210,7 @@ def test_what_cannot_be_loaded_says_why(name: str, told: str) -> None:
 
 
 def faults_of(text: str, file: Path) -> dict[str, str]:
-    """Return the messages about a file of tasks, by line."""
+    """Return the messages about a task file, by line."""
     file.write_text(text)
     kind = load_environment(f"module:{NOTES}/notes.py:Notes")
     with pytest.raises(BadSelection) as caught:

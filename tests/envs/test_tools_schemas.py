@@ -62,7 +62,7 @@ TOOLS = st.builds(
 ).filter(lambda schema: schema["$defs"]["D"] != {"$ref": "#/$defs/D"})
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(TOOLS, st.data())
 def test_signature_checked_call_and_validation_agree(schema: dict[str, Any], data: st.DataObject) -> None:
     tool = tool_of("server", "tool", McpTool(name="tool", input_schema=schema))

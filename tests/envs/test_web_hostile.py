@@ -27,7 +27,6 @@ def test_a_page_that_never_loads(base: str) -> None:
     environment.close()
 
 
-@pytest.mark.deep
 def test_a_script_without_end_costs_the_tab_and_nothing_else(base: str) -> None:
     environment = at(base, "/two", patience=2)
     act(environment, "goto", "/links")

@@ -163,7 +163,6 @@ def test_without_trac_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [each.found for each in requirements()] == [None]
 
 
-@pytest.mark.deep
 def test_a_killed_owner_leaves_no_server_and_no_folder(tmp_path: Path) -> None:
     need_trac()
     script = """

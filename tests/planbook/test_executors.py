@@ -65,7 +65,6 @@ def test_what_a_lost_worker_had_spent_is_counted_once(tmp_path: Path) -> None:
     assert finished.result["tokens"] == sum(usage["prompt"] + usage["completion"] for usage in tokens)
 
 
-@pytest.mark.deep
 def test_an_episode_that_kills_three_processes_is_broken_and_the_others_are_not(tmp_path: Path) -> None:
     finished = play(tmp_path, "--json", deadly="fetch_two/3", deaths=99)
     assert finished.returncode == 1, finished.printed

@@ -27,8 +27,13 @@ SERVED = ("build", "--env", "toy", "--model", "openai:served", "--types", "fetch
 SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", "3")
 PLAYED = ("run", "--env", "toy", "--planner", "procedures", "--split", "all:4", "--jobs", "2")
 RUNS = {"play": PLAYED, "build": SMALL}
-SLOW = ("adapt-alfworld-stepwise", "agentkit-shopping", "devils-advocate-minecraft-chances", "reflexion-textcraft")
-NAMES = ["adapt-shopping-stepwise", *SLOW]
+NAMES = (
+    "adapt-alfworld-stepwise",
+    "adapt-shopping-stepwise",
+    "agentkit-shopping",
+    "devils-advocate-minecraft-chances",
+    "reflexion-textcraft",
+)
 
 
 BEGIN = """

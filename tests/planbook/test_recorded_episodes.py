@@ -15,19 +15,12 @@ from tests.planbook.recorded_episodes import EPISODES
 DEEP = {
     "adapt-textcraft-stepwise",
     "chain-of-thought-graph-crafter",
-    "code-as-policies-minecraft",
-    "dep-minecraft",
     "deps-minecraft-chances",
     "devils-advocate-minecraft-chances",
-    "inner-monologue-minecraft",
     "paper-dep-minecraft",
     "paper-deps-minecraft",
     "paper-react-textcraft",
     "paper-zero-shot-replan-minecraft",
-    "plan-and-execute-textcraft",
-    "progprompt-minecraft",
-    "zero-shot-minecraft",
-    "zero-shot-replan-minecraft",
 }
 """Long episodes whose methods other recordings play, too."""
 NAMES = [pytest.param(name, marks=[pytest.mark.deep] * (name in DEEP)) for name in EPISODES]

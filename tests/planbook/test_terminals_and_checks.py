@@ -24,7 +24,10 @@ def executed(folder: Path, *more: str) -> "subprocess.CompletedProcess[str]":
     return planbook(*EXEC, *more, cwd=folder)
 
 
-@pytest.mark.parametrize(("encoding", "more"), [("latin-1", ("--json",)), ("ascii:strict", ())])
+@pytest.mark.parametrize(
+    ("encoding", "more"),
+    [("latin-1", ("--json",)), ("ascii:strict", ()), pytest.param("ascii", (), marks=pytest.mark.deep)],
+)
 def test_a_terminal_that_cannot_show_a_letter_shows_an_escape(tmp_path: Path, encoding: str, more: tuple[str]) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("print('caf\\u00e9 \\u2192')\nagent.look()\n")

@@ -19,8 +19,7 @@ raise ValueError(agent.bad.secret())
 TASKS = "tasks: [{id: a, goal: Find out the key., judge: {answer: 1}}]"
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("transport", ["http", pytest.param("stdio", marks=pytest.mark.deep)])
 def test_a_run_keeps_no_secret(transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
     if transport == "http":
@@ -31,7 +30,6 @@ def test_a_run_keeps_no_secret(transport: str, tmp_path: Path, monkeypatch: pyte
         _run(tmp_path, named(tmp_path, server))
 
 
-@pytest.mark.deep
 def test_a_variable_in_a_command_is_recorded_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
     _run(

@@ -64,7 +64,6 @@ def last(nodes: Nodes, node: str) -> str:
 # The gate (section 3.1).
 
 
-@pytest.mark.deep
 def test_while_the_subgoal_stands_planner_and_knowledge_are_skipped(sandbox: Sandbox) -> None:
     _, asked, journal = game(sandbox, 4, gate=opened(2), unknown={WOOD: missing()})
     every = set(read_graph(graph_path("crafter")).nodes)

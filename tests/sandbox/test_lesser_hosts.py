@@ -109,9 +109,7 @@ def launch(user: Sequence[str], host: Host, folder: Path, *command: str) -> "sub
     return subprocess.run(python, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
 
 
-@pytest.mark.parametrize(
-    "user", [USERS["as it is"], pytest.param(USERS["ordinary"], marks=pytest.mark.deep)], ids=USERS
-)
+@pytest.mark.parametrize("user", USERS.values(), ids=USERS)
 @pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
 def test_what_is_missing_is_named_and_only_seccomp_is_refused(host: Host, user: list[str]) -> None:
     done = launch(user, host, ROOT, LOOK)

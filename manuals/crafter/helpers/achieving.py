@@ -196,7 +196,7 @@ class Achiever(Survivor):
         return all(self.wall(place) for place in around)
 
     def harvest(self):
-        """Eat a ripe plant, growing one if needed; plants ripen only near the agent. False if that fails."""
+        """Eat a ripe plant, growing one if needed; plants ripen only near the agent. False if none can be grown or guarded."""
         while self.has_time() and "eat_plant" in self.agent.remaining:
             if "ripe_plant" in self.ground.values():
                 if not self.reach(["ripe_plant"]):

@@ -179,7 +179,7 @@ class FailedRound(NamedTuple):
 
 
 class ModelCalls:
-    """The questions of one round, asked in its frame. If no reply is usable, the idea counts as failed."""
+    """The questions of one round, asked in its frame. Code without a usable evaluation has the value 0."""
 
     def __init__(
         self, episode: Episode, frame: Frame, options: AdvocateOptions, tree: Tree, notes: Sequence[str], sample: int

@@ -95,7 +95,7 @@ def follow_plans(
 ) -> None:
     """Plan and follow the plan; then replan as often as allowed. The whole conversation stays in the prompt.
 
-    An unusable reply uses up its round. Raises NoPlan if the last round has no usable reply, or no model can be asked.
+    An unusable reply uses up its round. Raises NoPlan if the last round has none, or a prompt does not fit the context.
     """
     history: Sequence[Message] = [system_message(episode, manner.system, manner.demonstration)]
     with episode.frame("plan") as frame:

@@ -111,7 +111,6 @@ DEEP = (("outcome", 1), ("outcome", 3), ("ask", 2))
 KILLS = [("learnt", 2), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)]
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize(("kind", "number"), KILLS)
 def test_a_building_run_that_is_killed_and_resumed_learns_the_same(
     kind: str, number: int, played: Path, tmp_path: Path

@@ -39,7 +39,6 @@ def events(folder: Path) -> list[tuple[str, str, int, Body]]:
     return sorted(rows, key=lambda row: row[:3])
 
 
-@pytest.mark.deep
 def test_processes_that_share_a_database_keep_to_one_budget(tmp_path: Path, postgres: Server) -> None:
     folder, tokens = tmp_path / "run", 30_000
     asked = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9", "--jobs", 4)
