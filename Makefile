@@ -1,18 +1,21 @@
-# make demo: the main job, on what the packages bring.   make test: what every change is checked by.
+# make demo: the main job, on what the packages bring.   make test: lint and the quick tests, side by side.
 # make test-deep: what looks further, in all or a fifth of it (FIFTH=0 to 4), and other Pythons.
 PYTHON ?= python3
 BIN := .venv/bin
 # One more than there are processors: some tests wait, for a clock, a browser or another process.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: setup demo test test-deep bench docs figures lint lock clean
+.PHONY: setup demo test quick test-deep lint bench docs figures lock clean
 
 setup: .venv/.ready
 
 demo: .venv/.demo
 	$(BIN)/planbook demo
 
-test: lint
+test: .venv/.ready
+	$(MAKE) --jobs 2 --no-print-directory lint quick
+
+quick: .venv/.ready
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not deep"
 
 test-deep: .venv/.ready
