@@ -31,7 +31,7 @@ from planbook.sandbox import Limits
 from planbook.wording import UNPLAYED, counted
 
 SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
-HASHED = (SCRIPT, MANUAL)
+HASHED = (SKILL, SCRIPT, MANUAL)
 VERIFY = "planbook skills verify"
 NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
 """Limits of the specification."""
@@ -65,7 +65,7 @@ class VerifiedTask(Proof):
 
 
 class SkillEvidence(Proof):
-    """The evidence that ``skills verify`` plays again. ``sha256`` has the digests of the script and the manual."""
+    """The evidence that ``skills verify`` plays again. ``sha256`` has the digests of the other files."""
 
     schema_version: Literal["planbook.skill-evidence/1"] = Field(default="planbook.skill-evidence/1", alias="schema")
     verify: str = f"{VERIFY} ."
@@ -82,7 +82,7 @@ class SkillEvidence(Proof):
     run: str
     """The name of the run that learned the procedure."""
     versions: dict[str, str]
-    sha256: dict[str, str]
+    sha256: dict[str, str] = {}
     tasks: tuple[VerifiedTask, ...]
 
 
@@ -162,11 +162,12 @@ def _files(
         seed=config.seed,
         run=run.folder.resolve().name,
         versions=run.versions,
-        sha256={path: _digest(text.encode()) for path, text in texts.items()},
         tasks=tasks,
     )
+    texts[SKILL] = _skill_text(evidence, procedure)
+    evidence = evidence.model_copy(update={"sha256": {path: _digest(texts[path].encode()) for path in HASHED}})
     text = json.dumps(evidence.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False)
-    return {SKILL: _skill_text(evidence, procedure), **texts, EVIDENCE: f"{text}\n"}
+    return {**texts, EVIDENCE: f"{text}\n"}
 
 
 def strip_folders(text: str) -> str:
@@ -233,7 +234,7 @@ def _digest(data: bytes) -> str:
 
 
 class VerifiedSkill(BaseModel):
-    """A skill that was verified again. ``changed_files`` are the script or the manual, if missing or changed."""
+    """A skill that was verified again. ``changed_files`` are the files that are missing or differ from their digests."""
 
     name: str
     folder: str
@@ -248,7 +249,7 @@ class VerifiedSkill(BaseModel):
 
     @property
     def holds(self) -> bool:
-        """True if the script, the manual and all verdicts are as recorded."""
+        """True if the files and all verdicts are as recorded."""
         return not self.changed_files and not self.changed
 
 
@@ -271,7 +272,7 @@ def read_evidence(folder: Path) -> SkillEvidence:
 
 
 def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
-    """Return which of the script and the manual are missing or differ from their digests."""
+    """Return the files that are missing or differ from their digests."""
     digests = {name: _digest((folder / name).read_bytes()) for name in HASHED if (folder / name).is_file()}
     return tuple(name for name in HASHED if name not in digests or digests[name] != evidence.sha256.get(name))
 

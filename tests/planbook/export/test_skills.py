@@ -85,12 +85,13 @@ def test_a_procedure_that_fails_now_is_told_with_its_tasks(skill: Path) -> None:
     assert found["changed"] == [each["task"]["id"] for each in evidence(skill)["tasks"]]
 
 
-def test_a_changed_manual_is_reported_although_every_verdict_holds(skill: Path) -> None:
-    (skill / "references" / "manual.md").write_text("Something else.")
+def test_changed_texts_are_reported_although_every_verdict_holds(skill: Path) -> None:
+    for name in ("SKILL.md", "references/manual.md"):
+        (skill / name).write_text("Something else.")
     finished = verify(skill)
     assert finished.returncode == 1
     assert finished.result["skills"][0]["changed"] == []
-    assert "changed files: references/manual.md" in finished.printed
+    assert "changed files: SKILL.md, references/manual.md" in finished.printed
 
 
 def test_a_procedure_of_an_earlier_run_is_left_out(built: Path, tmp_path: Path) -> None:
