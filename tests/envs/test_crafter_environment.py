@@ -10,7 +10,7 @@ import pytest
 
 from planbook.envs import Action, BadSelection, Selection, Snapshot
 from planbook.envs.crafter import Crafter
-from planbook.envs.crafter.actions import Direction, Placeable, Tool
+from planbook.envs.crafter.actions import Direction, Placeable, Tool, all_actions
 from planbook.envs.crafter.environment import SURVIVE, task_of
 from planbook.envs.crafter.rules import VITALS, rules
 from planbook.envs.crafter.view import STEPS
@@ -111,9 +111,7 @@ def test_the_documentation_names_no_amounts() -> None:
 def test_possible_actions_are_those_that_take_effect(environment: Crafter) -> None:
     """Compared with the effects in the game at many moments. Grass gives something by luck alone."""
     dice = random.Random(3)
-    everything = [Action("move", (name,)) for name in STEPS] + [Action(name) for name in ("do", "sleep", "noop")]
-    everything += [Action("place", (name,)) for name in rules().place]
-    everything += [Action("make", (name,)) for name in rules().make]
+    everything = [Action(each.verb, (each.thing,) if each.thing else ()) for each in all_actions()]
     for turn, action in enumerate(islice(random_actions(environment, 3), 150)):
         if turn % 5 == 0:
             give(environment, **{name: dice.randint(0, 8) for name in ("wood", "stone", "coal", "iron", "sapling")})

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,8 @@ from planbook.envs.browser.watchdog import end_all, processes_naming
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.miniwob import Miniwob
 from tests.browser import act, kill_browser, need_browser, start
+from tests.command import ROOT
+from tests.executing import wait_until
 
 OWNER = """
 import sys
@@ -26,17 +27,11 @@ world.reset(Miniwob.tasks(Selection(ids=("click-test/1",)))[0])
 print(chromium.shared().profile, flush=True)
 sys.stdin.read()
 """
-ROOT = Path(__file__).parents[2]
 
 
-def is_gone(profile: str, seconds: float = 15.0) -> bool:
-    """Return whether nothing uses the profile any more, and its folder is removed."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if not processes_naming(profile.encode()) and not Path(profile).exists():
-            return True
-        time.sleep(0.05)
-    return False
+def wait_until_gone(profile: str) -> None:
+    """Wait until nothing uses the profile any more, and its folder is removed."""
+    wait_until(lambda: not processes_naming(profile.encode()) and not Path(profile).exists())
 
 
 @pytest.mark.browser
@@ -55,7 +50,7 @@ def test_the_browser_ends_with_its_owner(ending: str) -> None:
     else:
         owner.stdin.close()
     owner.wait(timeout=30)
-    assert is_gone(profile)
+    wait_until_gone(profile)
 
 
 @pytest.mark.browser
@@ -71,7 +66,7 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced() -> None:
     start(environment, "click-test/1")
     assert act(environment, "click_xpath", "//button").terminated
     assert chromium.shared() is not first
-    assert is_gone(first.profile)
+    wait_until_gone(first.profile)
     environment.close()
 
 

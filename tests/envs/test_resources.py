@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planbook.envs import MissingRequirement, Selection, load_environment
-from planbook.envs.resources import file_digest, files_digest, folder_digest, texts_digest
+from planbook.envs.resources import file_digest, folder_digest, texts_digest
 
 DIGESTS = {
     "crafter": {"crafter's tables and code"},
@@ -46,14 +46,6 @@ def test_the_digest_of_a_task_file_replaces_that_of_the_shipped_one(tmp_path: Pa
     after = environment.checksums(environment.select(Selection(), options), options)
     assert before.keys() == after.keys() == {"list of tasks"}
     assert before != after
-
-
-def test_the_digest_of_product_files_replaces_that_of_the_shipped_ones(tmp_path: Path) -> None:
-    environment = load_environment("shopping")
-    (tmp_path / "items.json").write_text("[]")
-    options = environment.Options.model_validate({"items": str(tmp_path / "items.json")})
-    own = {"products": files_digest([tmp_path / "items.json"])}
-    assert environment.checksums([], options) == own != environment.checksums([])
 
 
 def test_a_changed_file_has_a_new_digest(tmp_path: Path) -> None:

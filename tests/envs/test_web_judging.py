@@ -66,38 +66,31 @@ def test_answers_are_compared_as_the_check_says(
     assert not judge(task(check), end(None)).solved
 
 
-@pytest.mark.parametrize("answer", ["n/a", "N/A: there is no such ticket", '"N/A"', "N/A."])
-def test_na_solves_an_unachievable_task(answer: str) -> None:
-    assert judge(task(UnachievableCheck()), end(answer)).solved
-
-
-@pytest.mark.parametrize("answer", [None, "", "nap time", "It is n/a", "natural"])
-def test_other_answers_do_not_solve_an_unachievable_task(answer: str | None) -> None:
-    assert not judge(task(UnachievableCheck()), end(answer)).solved
+def test_only_na_solves_an_unachievable_task() -> None:
+    solved = {
+        answer: judge(task(UnachievableCheck()), end(answer)).solved
+        for answer in ("n/a", "N/A: there is no such ticket", '"N/A"', "N/A.", None, "", "nap time", "It is n/a")
+    }
+    assert list(solved.values()) == [True] * 4 + [False] * 4
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("one", "other", "equal"),
     [
-        ("http://h:80/a/", "http://h/a"),
-        ("https://h:443/a", "http://H/a#part"),
-        ("http://h/q?b=2&a=1", "http://h/q?a=1&b=2"),
-        ("http://h/m/0.9%20Fixes", "http://h/m/0.9 Fixes"),
-        ("http://h/m?x=a+b", "http://h/m?x=a%20b"),
+        ("http://h:80/a/", "http://h/a", True),
+        ("https://h:443/a", "http://H/a#part", True),
+        ("http://h/q?b=2&a=1", "http://h/q?a=1&b=2", True),
+        ("http://h/m/0.9%20Fixes", "http://h/m/0.9 Fixes", True),
+        ("http://h/m?x=a+b", "http://h/m?x=a%20b", True),
+        ("http://h/a", "http://h/b", False),
+        ("http://h/a", "http://h:81/a", False),
+        ("http://h/q?a=1", "http://h/q", False),
+        ("", "http://h", False),
     ],
 )
-def test_addresses_of_the_same_page_are_equal(one: str, other: str) -> None:
-    assert addresses.equal(one, [other])
-    assert addresses.equal(other, [one])
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("http://h/a", "http://h/b"), ("http://h/a", "http://h:81/a"), ("http://h/q?a=1", "http://h/q"), ("", "http://h")],
-)
-def test_addresses_of_different_pages_are_not_equal(one: str, other: str) -> None:
-    assert not addresses.equal(one, [other])
-    assert not addresses.equal(other, [one])
+def test_addresses_are_equal_if_they_name_the_same_page(one: str, other: str, equal: bool) -> None:
+    assert addresses.equal(one, [other]) is equal
+    assert addresses.equal(other, [one]) is equal
 
 
 def test_including_requires_the_same_page_and_every_wanted_parameter() -> None:

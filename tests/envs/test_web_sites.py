@@ -1,12 +1,9 @@
 """The Trac site: its seed, resets, and the life of its server."""
 
-import os
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,9 +18,9 @@ from hypothesis import strategies as st
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.web.sites import TracSite, requirements, state_of, take_trac
 from planbook.envs.web.tasks import ServerCheck, load_tasks
+from tests.command import ROOT
+from tests.executing import alive, wait_until
 from tests.trac import Visitor, need_trac
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -163,38 +160,25 @@ def test_missing_trac_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatc
     assert [each.found for each in requirements()] == [None]
 
 
-def test_the_server_and_its_folder_are_removed_with_their_killed_owner(tmp_path: Path) -> None:
+OWNER = """
+import time
+from planbook.envs.web.sites import take_trac
+site = take_trac()
+print(site.server.pid, site.folder.parent, flush=True)
+time.sleep(60)
+"""
+
+
+def test_the_server_and_its_folder_are_removed_with_their_killed_owner() -> None:
     need_trac()
-    script = """
-        import os, time
-        from planbook.envs.web.sites import requirements, take_trac
-        site = take_trac()
-        print(site.server.pid, site.folder.parent, flush=True)
-        time.sleep(60)
-    """
-    owner = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True, cwd=ROOT
-    )
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert owner.stdout is not None
     server, folder = owner.stdout.readline().split()
-    assert Path(f"/proc/{server}").exists()
-    owner.send_signal(signal.SIGKILL)
+    assert alive(int(server))
+    owner.kill()
     owner.wait()
     owner.stdout.close()
-    deadline = time.monotonic() + 10
-    while (Path(folder).exists() or _runs(int(server))) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(folder).exists()
-    assert not _runs(int(server))
-
-
-def _runs(process: int) -> bool:
-    """Return whether a process runs. A zombie does not; in a container its parent may never collect it."""
-    try:
-        os.kill(process, 0)
-        return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False
+    wait_until(lambda: not Path(folder).exists() and not alive(int(server)))
 
 
 def test_shipped_tasks_name_existing_places(site: TracSite) -> None:

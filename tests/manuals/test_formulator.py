@@ -84,7 +84,6 @@ def test_the_prompt_has_every_rule_and_no_log() -> None:
     assert "a log entry" not in asked
     assert "words at most" not in asked
     assert "agent.take(thing: str, box: str) -> str" in system
-    assert "fetch, fetch_two" in system
 
 
 def test_an_environment_without_a_description_has_no_section_in_the_prompt() -> None:
