@@ -25,19 +25,19 @@ class Genuine(crafter.Env):  # type: ignore[misc]
 
 def started(seed: int = 0, **options: int) -> Crafter:
     """Return an environment at the start of a seed's whole game."""
-    world = Crafter(Crafter.Options(**options))
-    world.reset(task_of("survive", seed))
-    return world
+    environment = Crafter(Crafter.Options(**options))
+    environment.reset(task_of("survive", seed))
+    return environment
 
 
-def random_actions(world: Crafter, seed: int) -> Iterator[Action]:
+def random_actions(environment: Crafter, seed: int) -> Iterator[Action]:
     """Yield actions for ever: mostly possible ones, sometimes any."""
     dice = random.Random(seed)
     everything = [Action("move", (name,)) for name in ("north", "south", "east", "west")]
     everything += [Action("do"), Action("sleep"), Action("noop"), Action("place", ("table",))]
     everything += [Action("make", ("wood_pickaxe",)), Action("place", ("plant",)), Action("place", ("stone",))]
     while True:
-        possible = world.possible_actions()
+        possible = environment.possible_actions()
         assert possible
         yield dice.choice(everything if dice.random() < 0.2 else possible)
 

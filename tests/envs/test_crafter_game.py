@@ -19,18 +19,18 @@ from tests.envs.crafter_games import Genuine, assert_same_game, random_actions, 
 @pytest.mark.parametrize(("seed", "steps"), [(0, 160), pytest.param(3, 250, marks=pytest.mark.deep)])
 def test_the_same_actions_give_the_same_game_as_the_package(seed: int, steps: int) -> None:
     """Dusk falls at about step 150."""
-    world, genuine, reward = started(seed), Genuine(seed=seed), 0.0
+    environment, genuine, reward = started(seed), Genuine(seed=seed), 0.0
     genuine.reset()
-    assert_same_game(world.game, genuine)
+    assert_same_game(environment.game, genuine)
     numbers = {name: number for number, name in enumerate(constants.actions)}
-    for action in islice(random_actions(world, seed), steps):
-        last = world.act(action)
+    for action in islice(random_actions(environment, seed), steps):
+        last = environment.act(action)
         _, gained, done, info = genuine.step(numbers[CrafterAction(action.name, *map(str, action.args)).code])
         reward += gained
-        assert_same_game(world.game, genuine)
-        assert world.game.player.inventory == info["inventory"]
-        assert set(world.milestones()) == {name for name, count in info["achievements"].items() if count}
-        assert world.measures()["reward"] == pytest.approx(reward)
+        assert_same_game(environment.game, genuine)
+        assert environment.game.player.inventory == info["inventory"]
+        assert set(environment.milestones()) == {name for name, count in info["achievements"].items() if count}
+        assert environment.measures()["reward"] == pytest.approx(reward)
         assert done == (last.terminated or last.truncated)
         if done:
             break
@@ -38,20 +38,20 @@ def test_the_same_actions_give_the_same_game_as_the_package(seed: int, steps: in
 
 @pytest.mark.deep
 def test_darkness_draws_the_same_random_numbers_as_pictures() -> None:
-    world, genuine = started(1), Genuine(seed=1)
+    environment, genuine = started(1), Genuine(seed=1)
     genuine.reset()
-    world.game._step = genuine._step = 140
+    environment.game._step = genuine._step = 140
     for _ in range(25):
-        world.game.player.inventory["health"] = genuine._player.inventory["health"] = 9
-        world.game.advance("noop")
+        environment.game.player.inventory["health"] = genuine._player.inventory["health"] = 9
+        environment.game.advance("noop")
         genuine.step(0)
-    assert_same_game(world.game, genuine)
+    assert_same_game(environment.game, genuine)
 
 
 def test_an_episode_is_truncated_when_the_game_ends() -> None:
-    world, genuine = started(2, length=3), Genuine(seed=2, length=3)
+    environment, genuine = started(2, length=3), Genuine(seed=2, length=3)
     genuine.reset()
-    truncated = [world.act(next(random_actions(world, 5))).truncated for _ in range(3)]
+    truncated = [environment.act(next(random_actions(environment, 5))).truncated for _ in range(3)]
     assert truncated == [genuine.step(0)[2] for _ in range(3)] == [False, False, True]
 
 
@@ -69,27 +69,28 @@ RARE = st.sampled_from([Action("sleep"), Action("noop"), Action("place", ("table
 WALKS = st.lists(COMMON | RARE, max_size=25)
 
 
-def walk(world: Crafter, actions: list[Action]) -> list[object]:
+def walk(environment: Crafter, actions: list[Action]) -> list[object]:
     """Take the actions and return everything that the player sees."""
     seen: list[object] = []
     for action in actions:
-        if not world.ended:
-            seen += [world.act(action), world.attribute_values(), world.milestones(), world.measures()]
+        if not environment.ended:
+            seen += [environment.act(action), environment.attribute_values()]
+            seen += [environment.milestones(), environment.measures()]
     return seen
 
 
 @cache
 def long_game() -> tuple[Crafter, list[Snapshot]]:
     """A game with snapshots from its start to its 200th step."""
-    world = started(7)
-    snapshots = [world.snapshot()]
-    for turn, action in enumerate(islice(random_actions(world, 7), 201)):
-        world.act(action)
-        if world.ended:
+    environment = started(7)
+    snapshots = [environment.snapshot()]
+    for turn, action in enumerate(islice(random_actions(environment, 7), 201)):
+        environment.act(action)
+        if environment.ended:
             break
         if turn % 40 == 0:
-            snapshots.append(world.snapshot())
-    return world, snapshots
+            snapshots.append(environment.snapshot())
+    return environment, snapshots
 
 
 @settings(max_examples=12, deadline=None)
@@ -97,19 +98,19 @@ def long_game() -> tuple[Crafter, list[Snapshot]]:
 def test_a_restored_game_continues_as_before(
     data: st.DataObject, before: list[Action], between: list[Action], after: list[Action]
 ) -> None:
-    world, snapshots = long_game()
-    world.restore(data.draw(st.sampled_from(snapshots)))
-    walk(world, before)
-    snapshot = world.snapshot()
-    first = walk(world, after)
-    end = world.snapshot()
-    world.restore(snapshot)
-    walk(world, between)
-    assert world.restore(snapshot) == snapshot.last
-    assert walk(world, after) == first
+    environment, snapshots = long_game()
+    environment.restore(data.draw(st.sampled_from(snapshots)))
+    walk(environment, before)
+    snapshot = environment.snapshot()
+    first = walk(environment, after)
+    end = environment.snapshot()
+    environment.restore(snapshot)
+    walk(environment, between)
+    assert environment.restore(snapshot) == snapshot.last
+    assert walk(environment, after) == first
     other = started(7)
     other.restore(end)
-    assert_same_game(world.game, other.game)
+    assert_same_game(environment.game, other.game)
 
 
 @pytest.mark.deep

@@ -16,15 +16,15 @@ print([dict(generated.make(kind, seed).data) for kind in TYPES for seed in (0, 7
     "crafter": """
 from itertools import islice
 from tests.envs.crafter_games import random_actions, started
-world = started(4)
-texts = [world.act(action).text for action in islice(random_actions(world, 4), 120)]
+environment = started(4)
+texts = [environment.act(action).text for action in islice(random_actions(environment, 4), 120)]
 assert all("Beside you" in text for text in texts)
-print(texts, world.game.land.random.random_sample())
+print(texts, environment.game.land.random.random_sample())
 """,
     "minecraft": """
 from tests.minecraft_plans import TO_DIAMOND, started, walk
-world = started()
-print(world.scene(), [each.text for each in walk(world, TO_DIAMOND)], world.state())
+environment = started()
+print(environment.scene(), [each.text for each in walk(environment, TO_DIAMOND)], environment.state())
 """,
     "shopping": """
 import time
@@ -38,16 +38,18 @@ print(shop, [search("", "", "").results(wish.sentence) for wish in shop.wishes[:
     "tabletop": """
 from planbook.envs import Selection
 from planbook.envs.tabletop import Tabletop
-world, tasks = Tabletop(), Tabletop.tasks(Selection(seeds=tuple(range(8))))
+environment, tasks = Tabletop(), Tabletop.tasks(Selection(seeds=tuple(range(8))))
 assert len(tasks) == 40
-print([[world.reset(task).text, world.state(), world.things(), world.places()] for task in tasks])
+for task in tasks:
+    print(environment.reset(task).text, environment.state(), environment.things(), environment.places())
 """,
     "textcraft": """
 import sys
 from planbook.envs import Selection, load_environment
-world = load_environment("textcraft")
+environment = load_environment("textcraft")
 assert not {"textcraft", "gymnasium"} & set(sys.modules), "imported before it is needed"
-print([world().reset(task).text for split in world.splits for task in world.select(Selection(split=split))])
+for split in environment.splits:
+    print([environment().reset(task).text for task in environment.select(Selection(split=split))])
 """,
 }
 

@@ -34,11 +34,11 @@ GOALS = st.one_of(
 ORDERS = ("fixed", "random", "nearest")
 
 
-@given(goals=st.lists(GOALS, max_size=8), done=st.integers(0, len(TO_DIAMOND) - 1), limits=st.booleans())
-def test_the_horizon_is_the_ticks_that_a_goal_takes(goals: list[Action], done: int, limits: bool) -> None:
+@given(actions=st.lists(GOALS, max_size=8), done=st.integers(0, len(TO_DIAMOND) - 1), limits=st.booleans())
+def test_the_horizon_is_the_ticks_that_a_goal_takes(actions: list[Action], done: int, limits: bool) -> None:
     environment = started(ticks=10**7, time_limits=limits)
     walk(environment, TO_DIAMOND[:done])
-    for goal in goals:
+    for goal in actions:
         if environment.ended:
             break
         before, state, goals = environment.player.spot.tick, environment.state(), environment.goals

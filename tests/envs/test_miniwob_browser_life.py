@@ -22,8 +22,8 @@ import sys
 from planbook.envs.types import Selection
 from planbook.envs.browser import chromium
 from planbook.envs.miniwob import Miniwob
-world = Miniwob()
-world.reset(Miniwob.tasks(Selection(ids=("click-test/1",)))[0])
+environment = Miniwob()
+environment.reset(Miniwob.tasks(Selection(ids=("click-test/1",)))[0])
 print(chromium.shared().profile, flush=True)
 sys.stdin.read()
 """

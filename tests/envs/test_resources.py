@@ -70,7 +70,7 @@ def test_the_digest_of_a_folder_depends_on_names_and_contents_only(tmp_path: Pat
 
 
 def test_the_digest_of_texts_depends_on_where_they_end() -> None:
-    lists = (["ab", "c"], ["a", "bc"], ["c", "ab"], ["abc"], ["abc", ""], [])
+    lists: tuple[list[str], ...] = (["ab", "c"], ["a", "bc"], ["c", "ab"], ["abc"], ["abc", ""], [])
     assert len({texts_digest(texts) for texts in lists}) == 6
 
 

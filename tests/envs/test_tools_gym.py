@@ -40,7 +40,7 @@ for each in SPACES:
     gymnasium.register(f"Echo{each}-v0", entry_point=partial(AnyAction, space=each), disable_env_checker=True)
 
 
-def played(name: str, **options: Any) -> Environment:
+def start(name: str, **options: Any) -> Environment:
     kind = load_environment(name)
     environment = kind(kind.Options.model_validate(options))
     (task,) = kind.select(Selection(seeds=(3,)), environment.options)
@@ -50,7 +50,7 @@ def played(name: str, **options: Any) -> Environment:
 
 @pytest.mark.parametrize("space", SPACES)
 def test_a_space_takes_only_its_own_values(space: str) -> None:
-    environment = played(f"gym:Echo{space}-v0")
+    environment = start(f"gym:Echo{space}-v0")
     _, good, bad = SPACES[space]
     for value in good:
         assert not environment.act(environment.actions["step"].bind(value)).failed
@@ -62,7 +62,7 @@ def test_a_space_takes_only_its_own_values(space: str) -> None:
 
 
 def test_frozen_lake_is_solved_at_its_goal() -> None:
-    lake = played("gym:FrozenLake-v1", make={"is_slippery": False}, threshold=1)
+    lake = start("gym:FrozenLake-v1", make={"is_slippery": False}, threshold=1)
     first = lake.snapshot()
     assert "[S]FFF" in first.last.text
     for step in (1, 1, 2, 1, 2, 2):

@@ -24,7 +24,7 @@ UNRULY = Path(__file__).parents[1] / "tool_servers" / "unruly.py"
 SECRET = "hunter2-hunter2"
 
 
-def played(name: str, folder: Path, condition: str = "answer == 1", **options: object) -> Environment:
+def start(name: str, folder: Path, condition: str = "answer == 1", **options: object) -> Environment:
     """Start a task that is solved if the condition holds."""
     file = folder / "tasks.yaml"
     file.write_text(json.dumps({"tasks": [{"id": "a", "goal": "Tidy up.", "judge": {"assert": condition}}]}))
@@ -32,7 +32,7 @@ def played(name: str, folder: Path, condition: str = "answer == 1", **options: o
 
 
 def test_every_tool_is_an_action_with_its_signature_and_effect(tmp_path: Path) -> None:
-    files = played(FILES, tmp_path, "'b.txt' not in agent.list_files()")
+    files = start(FILES, tmp_path, "'b.txt' not in agent.list_files()")
     signatures = {name: str(spec.signature) for name, spec in files.actions.items()}
     assert signatures["write_file"] == "(name: str, text: str, mode: Literal['replace', 'append'] = 'replace') -> int"
     assert signatures["list_files"] == "() -> list[str]"
@@ -88,14 +88,14 @@ def unruly_name(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def unruly(unruly_name: str, tmp_path: Path) -> Iterator[Environment]:
-    environment = played(unruly_name, tmp_path, timeout=60)
+    environment = start(unruly_name, tmp_path, timeout=60)
     yield environment
     environment.close()
 
 
 @pytest.mark.parametrize("unruly_name", ["stdio", pytest.param("http", marks=pytest.mark.deep)], indirect=True)
 def test_a_server_that_hangs_or_changes_its_tools_breaks_the_environment(unruly_name: str, tmp_path: Path) -> None:
-    unruly = played(unruly_name, tmp_path, "agent.bad.wait()", timeout=3)
+    unruly = start(unruly_name, tmp_path, "agent.bad.wait()", timeout=3)
     assert "bad did not answer within 3 s while calling hang" in str(call(unruly, "bad.hang"))
     assert call(unruly, "bad.fail") == "failed: ok"
     with pytest.raises(EnvironmentBroken, match=r"a: its assertions cannot run: .* bad did not answer within 3 s"):

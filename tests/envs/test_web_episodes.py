@@ -20,64 +20,64 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def played(base: str) -> Iterator[Web]:
+def web(base: str) -> Iterator[Web]:
     environment = at(base, "/")
     yield environment
     environment.close()
 
 
-def test_a_restored_snapshot_has_its_page_scrolling_history_notes_and_numbers(played: Web) -> None:
-    act(played, "goto", "/two")
-    act(played, "goto", "/tall")
-    deep = number(played, "deep")
-    here = act(played, "scroll", "down")
-    act(played, "note_down", "a note")
-    snapshot, offered = played.snapshot(), played.possible_actions()
-    act(played, "click", deep)
-    act(played, "goto", "/links")
-    act(played, "note_down", "another")
-    click(played, "new")
-    back = played.restore(snapshot)
+def test_a_restored_snapshot_has_its_page_scrolling_history_notes_and_numbers(web: Web) -> None:
+    act(web, "goto", "/two")
+    act(web, "goto", "/tall")
+    deep = number(web, "deep")
+    here = act(web, "scroll", "down")
+    act(web, "note_down", "a note")
+    snapshot, offered = web.snapshot(), web.possible_actions()
+    act(web, "click", deep)
+    act(web, "goto", "/links")
+    act(web, "note_down", "another")
+    click(web, "new")
+    back = web.restore(snapshot)
     assert back.text == here.text
-    assert played.possible_actions() == offered
-    assert played.state().endswith("Noted down:\n- a note")
-    assert number(played, "deep") == deep
-    assert "Title: 'Second'" in act(played, "go_back").text
-    assert "Title: 'Home'" in act(played, "go_back").text
-    assert "no page to go back to" in act(played, "go_back").text
-    assert "Title: 'Second'" in act(played, "go_forward").text
-    assert "Title: 'Tall'" in act(played, "go_forward").text
+    assert web.possible_actions() == offered
+    assert web.state().endswith("Noted down:\n- a note")
+    assert number(web, "deep") == deep
+    assert "Title: 'Second'" in act(web, "go_back").text
+    assert "Title: 'Home'" in act(web, "go_back").text
+    assert "no page to go back to" in act(web, "go_back").text
+    assert "Title: 'Second'" in act(web, "go_forward").text
+    assert "Title: 'Tall'" in act(web, "go_forward").text
 
 
-def test_a_new_page_after_a_restore_ends_the_way_forward(played: Web) -> None:
-    act(played, "goto", "/two")
-    act(played, "go_back")
-    snapshot = played.snapshot()
-    played.restore(snapshot)
-    act(played, "goto", "/tall")
-    assert "no page to go forward to" in act(played, "go_forward").text
-    assert "Title: 'Home'" in act(played, "go_back").text
+def test_a_new_page_after_a_restore_ends_the_way_forward(web: Web) -> None:
+    act(web, "goto", "/two")
+    act(web, "go_back")
+    snapshot = web.snapshot()
+    web.restore(snapshot)
+    act(web, "goto", "/tall")
+    assert "no page to go forward to" in act(web, "go_forward").text
+    assert "Title: 'Home'" in act(web, "go_back").text
 
 
-def test_a_restore_repeats_no_post_request(played: Web) -> None:
-    act(played, "goto", "/links")
-    click(played, "post")
-    snapshot = played.snapshot()
+def test_a_restore_repeats_no_post_request(web: Web) -> None:
+    act(web, "goto", "/links")
+    click(web, "post")
+    snapshot = web.snapshot()
     Pages.seen.clear()
-    played.restore(snapshot)
+    web.restore(snapshot)
     assert not [each for each in Pages.seen if each.startswith("POST")]
     assert "GET /post" in Pages.seen
 
 
-def test_a_restored_snapshot_has_its_tabs(played: Web) -> None:
-    act(played, "new_tab")
-    act(played, "goto", "/two")
-    act(played, "switch_tab", 1)
-    snapshot, here = played.snapshot(), played.scene()
-    act(played, "switch_tab", 2)
-    act(played, "close_tab")
-    assert played.restore(snapshot).text == here
-    assert "Title: 'Second'" in act(played, "switch_tab", 2).text
+def test_a_restored_snapshot_has_its_tabs(web: Web) -> None:
+    act(web, "new_tab")
+    act(web, "goto", "/two")
+    act(web, "switch_tab", 1)
+    snapshot, here = web.snapshot(), web.scene()
+    act(web, "switch_tab", 2)
+    act(web, "close_tab")
+    assert web.restore(snapshot).text == here
+    assert "Title: 'Second'" in act(web, "switch_tab", 2).text
 
 
 def test_an_episode_starts_without_cookies_storage_and_history(base: str) -> None:
@@ -94,13 +94,13 @@ def test_an_episode_starts_without_cookies_storage_and_history(base: str) -> Non
     other.close()
 
 
-def test_stop_ends_the_episode_and_a_task_without_checks_stays_unsolved(played: Web) -> None:
-    last = act(played, "stop", "12.50")
+def test_stop_ends_the_episode_and_a_task_without_checks_stays_unsolved(web: Web) -> None:
+    last = act(web, "stop", "12.50")
     assert last.terminated
-    assert not played.verdict().solved
-    assert played.unjudged() == "answer: 12.50"
+    assert not web.verdict().solved
+    assert web.unjudged() == "answer: 12.50"
     with pytest.raises(EpisodeEnded):
-        act(played, "go_back")
+        act(web, "go_back")
 
 
 def test_an_unreachable_start_breaks_the_environment(base: str) -> None:
@@ -115,10 +115,10 @@ def test_a_start_and_a_task_file_exclude_each_other(base: str) -> None:
         Web.select(Selection(ids=("no/1",)))
 
 
-def test_text_of_a_page_cannot_call_actions(played: Web) -> None:
-    assert played.task is not None
+def test_text_of_a_page_cannot_call_actions(web: Web) -> None:
+    assert web.task is not None
     with Sandbox() as sandbox:
-        episode = Episode(played.task, played, sandbox, MemoryJournal(), settings=EpisodeSettings(actions=20))
+        episode = Episode(web.task, web, sandbox, MemoryJournal(), settings=EpisodeSettings(actions=20))
         episode.begin()
         feedback = episode.run("page = agent.goto('/lies')\nfound = agent.find(role='button')\nprint(page, found)")
         assert feedback.kind is FeedbackKind.UNFINISHED
@@ -127,7 +127,7 @@ def test_text_of_a_page_cannot_call_actions(played: Web) -> None:
         raised = episode.run("exec(page)")
         assert raised.kind is FeedbackKind.CHECK
         episode.run("agent.goto('/two')")
-        assert not played.ended
+        assert not web.ended
         episode.close()
 
 
