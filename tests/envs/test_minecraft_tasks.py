@@ -6,7 +6,7 @@ import pytest
 
 from planbook.envs import BadSelection, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
-from planbook.envs.minecraft.tasks import GROUPS, parallel_goals, wanted_items
+from planbook.envs.minecraft.tasks import ALIASES, CANDIDATES, GROUPS, parallel_goals, wanted_items
 from tests.minecraft_plans import started
 
 
@@ -18,6 +18,7 @@ def test_the_splits_have_the_tasks_of_the_paper() -> None:
         14, 12, 7, 6, 9, 7, 13, 1,
     ]  # fmt: skip
     assert {task.id for task in table21} < {task.id for task in full}
+    assert not ALIASES.keys() & {item for group in GROUPS.values() for item in group.objects}
     assert [GROUPS[kind].ticks for kind in GROUPS] == [3000, 3000, 6000, 3000, 6000, 6000, 6000, 12000]
 
 
@@ -52,6 +53,11 @@ def test_an_unknown_task_id_is_refused(task_id: str) -> None:
 def test_a_type_of_another_split_is_refused() -> None:
     with pytest.raises(BadSelection, match="parallel_2, parallel_3, parallel_4"):
         Minecraft.select(Selection(split="parallel", types=("MT1_basic",)))
+
+
+def test_parallel_tasks_draw_from_all_candidates() -> None:
+    tasks = Minecraft.select(Selection(split="parallel", seeds=tuple(range(40))))
+    assert {item for task in tasks for item in wanted_items(task)} == set(CANDIDATES)
 
 
 def test_a_parallel_task_is_solved_when_all_its_items_are_held() -> None:
