@@ -1,10 +1,15 @@
 """Helpers of the browser tests, which are skipped, or fail in CI, if Chromium is missing."""
 
 import os
+import signal
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from planbook.envs import Action, Observation, Selection
+from planbook.envs.browser import chromium
+from planbook.envs.browser.watchdog import processes_naming
 from planbook.envs.miniwob import Miniwob
 
 
@@ -27,3 +32,11 @@ def start(environment: Miniwob, name: str) -> Observation:
 def act(environment: Miniwob, name: str, *args: str | float) -> Observation:
     """Take one action."""
     return environment.act(Action(name, args))
+
+
+def kill_browser() -> None:
+    """Kill every process of the shared browser, except its watchdog."""
+    for process in processes_naming(chromium.shared().profile.encode()):
+        with suppress(FileNotFoundError, ProcessLookupError):  # some end as soon as another one does
+            if b"watchdog" not in Path(f"/proc/{process}/cmdline").read_bytes():
+                os.kill(process, signal.SIGKILL)

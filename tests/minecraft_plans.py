@@ -1,11 +1,13 @@
 """Helpers for the tests of the Minecraft environment."""
 
+from collections.abc import Iterable
+
 from pydantic import JsonValue
 
 from planbook.envs import Action, Observation, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
 
-TO_IRON_PICKAXE = (
+TO_DIAMOND = (
     Action("mine", ({"log": 4}, None)),
     Action("craft", ({"planks": 16}, {"log": 4}, None)),
     Action("craft", ({"stick": 8}, {"planks": 4}, None)),
@@ -17,18 +19,18 @@ TO_IRON_PICKAXE = (
     Action("mine", ({"iron_ore": 3}, "stone_pickaxe")),
     Action("smelt", ({"iron_ingot": 3}, {"iron_ore": 3}, "furnace")),
     Action("craft", ({"iron_pickaxe": 1}, {"iron_ingot": 3, "stick": 2}, "crafting_table")),
+    Action("mine", ({"diamond": 1}, "iron_pickaxe")),
 )
-TO_DIAMOND = (*TO_IRON_PICKAXE, Action("mine", ({"diamond": 1}, "iron_pickaxe")))
 
 
-def begun(task_id: str = "MT8/diamond/0", **options: object) -> Minecraft:
-    """Return an environment in which the task has begun."""
+def started(task_id: str = "MT8/diamond/0", **options: object) -> Minecraft:
+    """Return an environment at the start of a task."""
     environment = Minecraft(MinecraftOptions.model_validate(options))
     environment.reset(Minecraft.tasks(Selection(ids=(task_id,)), environment.options)[0])
     return environment
 
 
-def walk(environment: Minecraft, actions: tuple[Action, ...]) -> list[Observation]:
+def walk(environment: Minecraft, actions: Iterable[Action]) -> list[Observation]:
     """Take one action after the other."""
     return [environment.act(action) for action in actions]
 

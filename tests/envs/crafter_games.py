@@ -1,4 +1,4 @@
-"""Games of Crafter for tests: the genuine environment beside ours, and players that last long enough."""
+"""Games of Crafter for tests: the environment of the package, comparisons with ours, and a random player."""
 
 import random
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from typing import Any
 
 import crafter
 
-from planbook.envs import Action, Task
+from planbook.envs import Action
 from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.environment import task_of
 
 
 class Genuine(crafter.Env):  # type: ignore[misc]
-    """The package's own environment, pictures and all.
+    """The package's own environment, with pictures.
 
-    It picks the creature of a region that vanishes from a set, in the order of memory addresses, which differ from run
-    to run; so this one thing is put in order: the creatures as they came to be.
+    The package picks a vanishing creature from a set, in the order of memory addresses, which differ between runs. Here
+    the creatures are sorted by age.
     """
 
     def _balance_chunk(self, chunk: Any, objs: Any) -> None:
@@ -23,40 +23,37 @@ class Genuine(crafter.Env):  # type: ignore[misc]
         super()._balance_chunk(chunk, sorted(objs, key=lambda each: int(numbers[tuple(each.pos)])))
 
 
-def survive(seed: int = 0) -> Task:
-    return task_of("survive", seed)
+def started(seed: int = 0, **options: int) -> Crafter:
+    """Return an environment at the start of a seed's whole game."""
+    environment = Crafter(Crafter.Options(**options))
+    environment.reset(task_of("survive", seed))
+    return environment
 
 
-def begun(seed: int = 0, **options: int) -> Crafter:
-    world = Crafter(Crafter.Options(**options))
-    world.reset(survive(seed))
-    return world
-
-
-def wild(world: Crafter, seed: int) -> Iterator[Action]:
-    """What a restless player does next, for ever: now and then anything, mostly what can be done."""
+def random_actions(environment: Crafter, seed: int) -> Iterator[Action]:
+    """Yield actions for ever: mostly possible ones, sometimes any."""
     dice = random.Random(seed)
     everything = [Action("move", (name,)) for name in ("north", "south", "east", "west")]
     everything += [Action("do"), Action("sleep"), Action("noop"), Action("place", ("table",))]
     everything += [Action("make", ("wood_pickaxe",)), Action("place", ("plant",)), Action("place", ("stone",))]
     while True:
-        possible = world.possible_actions()
+        possible = environment.possible_actions()
         assert possible
         yield dice.choice(everything if dice.random() < 0.2 else possible)
 
 
-def look_alike(one: Any, other: Any) -> None:
-    """Hold two games of the package's classes against each other, down to the random stream."""
-    mine, theirs = one._world, other._world
-    assert (mine._mat_map == theirs._mat_map).all()
-    assert [_told(each) for each in mine.objects] == [_told(each) for each in theirs.objects]
-    assert list(mine.chunks) == list(theirs.chunks)
-    mine_at, theirs_at = mine.random.get_state(), theirs.random.get_state()
-    assert mine_at[2] == theirs_at[2]
-    assert (mine_at[1] == theirs_at[1]).all()
-    assert mine.daylight == theirs.daylight
+def assert_same_game(one: Any, other: Any) -> None:
+    """Compare two games of the package's classes, including the state of their random numbers."""
+    first, second = one._world, other._world
+    assert (first._mat_map == second._mat_map).all()
+    assert [_values(each) for each in first.objects] == [_values(each) for each in second.objects]
+    assert list(first.chunks) == list(second.chunks)
+    first_random, second_random = first.random.get_state(), second.random.get_state()
+    assert first_random[2] == second_random[2]
+    assert (first_random[1] == second_random[1]).all()
+    assert first.daylight == second.daylight
 
 
-def _told(thing: Any) -> dict[str, object]:
+def _values(thing: Any) -> dict[str, object]:
     plain = {name: value for name, value in vars(thing).items() if name not in ("world", "random", "player")}
     return {**plain, "pos": tuple(thing.pos), "facing": tuple(plain.get("facing", ())), "class": type(thing).__name__}

@@ -1,18 +1,11 @@
-"""The paper's words."""
+"""The wording of the paper."""
 
 from collections.abc import Callable
 
 import pytest
 
 from planbook.envs.alfworld.goals import paper_goal, params_of
-from planbook.envs.alfworld.wording import HELPERS, first_text, game_name, paper_text
-
-
-@pytest.fixture(scope="module")
-def get_object_with_id() -> Callable[[str, str], list[str]]:
-    namespace: dict[str, Callable[[str, str], list[str]]] = {}
-    exec(HELPERS, namespace)
-    return namespace["get_object_with_id"]
+from planbook.envs.alfworld.wording import HELPERS, first_text, paper_text
 
 
 @pytest.mark.parametrize(
@@ -33,18 +26,10 @@ def get_object_with_id() -> Callable[[str, str], list[str]]:
             "You open the cabinet 1. The cabinet 1 is open. In it, you see a cloth 1.",
             "You open cabinet_1. In cabinet_1, you see cloth_1.",
         ),
-        (
-            "You open the cabinet 1. The cabinet 1 is open. In it, you see nothing.",
-            "You open cabinet_1. In cabinet_1, you see nothing.",
-        ),
-        ("You close the cabinet 1.", "You close cabinet_1."),
         ("You pick up the soapbar 1 from the towelholder 1.", "You take soapbar_1 from towelholder_1."),
         ("You move the soapbar 1 to the cabinet 1.", "You put soapbar_1 in/on cabinet_1."),
         ("You put the soapbar 1 in/on the cabinet 1.", "You put soapbar_1 in/on cabinet_1."),
-        ("You turn on the desklamp 1.", "You turn on desklamp_1."),
-        ("You clean the soapbar 1 using the sinkbasin 1.", "You clean soapbar_1 using sinkbasin_1."),
         ("This is a hot and clean mug 1.", "This is a hot and clean mug_1."),
-        ("There's nothing special about pen 1.", "There's nothing special about pen_1."),
         ("You are carrying: a mug 1.", "You are carrying: mug_1."),
         (
             "You are facing the toaster 1, and countertop 2. Next to it, you see a mug 1.",
@@ -53,11 +38,11 @@ def get_object_with_id() -> Callable[[str, str], list[str]]:
         ("Nothing happens.", "Nothing happens."),
     ],
 )
-def test_results_are_told_in_the_papers_words(game: str, paper: str) -> None:
+def test_results_are_reworded_as_in_the_paper(game: str, paper: str) -> None:
     assert paper_text(game) == paper
 
 
-def test_the_first_text_is_room_and_task() -> None:
+def test_the_first_text_is_the_room_and_the_task() -> None:
     intro = (
         "-= Welcome to TextWorld, ALFRED! =-\n\nYou are in the middle of a room. Looking quickly around you, you see "
         "a bed 1, a desk 2, and a desk 1.\n\nYour task is to: put a clean mug in desk."
@@ -66,15 +51,6 @@ def test_the_first_text_is_room_and_task() -> None:
         "You are in the middle of a room. Looking quickly around you, you see bed_1, desk_2, and desk_1.\n"
         "Your task is to: put a cleaned mug in desk."
     )
-
-
-@pytest.mark.parametrize("thing", ["desk", "desk 1", "Desk_1", "desk_1; look", "desk_", "_1", "", 3, None])
-def test_what_is_no_id_has_no_name(thing: object) -> None:
-    assert game_name(thing) is None
-
-
-def test_an_id_has_the_games_name() -> None:
-    assert game_name("toiletpaper_12") == "toiletpaper 12"
 
 
 @pytest.mark.parametrize(
@@ -95,26 +71,25 @@ def test_an_id_has_the_games_name() -> None:
         ("tidy up the kitchen", {}),
     ],
 )
-def test_a_goal_sentence_is_understood_in_both_wordings(goal: str, params: dict[str, object]) -> None:
+def test_parameters_are_read_from_both_wordings_of_a_goal(goal: str, params: dict[str, object]) -> None:
     assert params_of(goal) == params
     assert params_of(paper_goal(goal)) == params
 
 
-def test_a_clean_thing_is_said_as_the_paper_says_it() -> None:
+def test_only_put_a_clean_is_reworded_in_goals() -> None:
     assert paper_goal("put a clean mug in cabinet") == "put a cleaned mug in cabinet"
     assert paper_goal("clean some mug and put it in cabinet") == "clean some mug and put it in cabinet"
 
 
-def test_objects_are_found_by_whole_name_in_order(get_object_with_id: Callable[[str, str], list[str]]) -> None:
+def test_the_helper_finds_objects_by_their_whole_name_in_order() -> None:
+    namespace: dict[str, Callable[[str, str], list[str]]] = {}
+    exec(HELPERS, namespace)
+    find = namespace["get_object_with_id"]
     seen = (
         "On countertop_1, you see pancake_1, pan_12, dishpan_1, pan_2, and pan_12. You are at pan_7 and holding pan_8."
     )
-    assert get_object_with_id(seen, "pan") == ["pan_12", "pan_2"]
-    assert get_object_with_id(seen, "Pan ") == ["pan_12", "pan_2"]
-    assert get_object_with_id(seen, "pan_2") == ["pan_2"]
-    assert get_object_with_id(seen, "cake") == []
-    assert get_object_with_id("You open cabinet_1. In cabinet_1, you see (cup_1), 'cup_3'.", "cup") == [
-        "cup_1",
-        "cup_3",
-    ]
-    assert get_object_with_id("Nothing happens.", "cup") == []
+    assert find(seen, "pan") == ["pan_12", "pan_2"]
+    assert find(seen, "Pan ") == ["pan_12", "pan_2"]
+    assert find(seen, "pan_2") == ["pan_2"]
+    assert find(seen, "cake") == []
+    assert find("In cabinet_1, you see (cup_1), 'cup_3'.", "cup") == ["cup_1", "cup_3"]

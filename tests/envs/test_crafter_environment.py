@@ -1,4 +1,4 @@
-"""What the player of Crafter is told, what it may do, and how the tasks end."""
+"""Crafter: observations, refusals, possible actions, queries and the end of tasks."""
 
 import random
 import re
@@ -10,26 +10,26 @@ import pytest
 
 from planbook.envs import Action, BadSelection, Selection, Snapshot
 from planbook.envs.crafter import Crafter
-from planbook.envs.crafter.actions import Direction, Placeable, Tool
+from planbook.envs.crafter.actions import Direction, Placeable, Tool, all_actions
 from planbook.envs.crafter.environment import SURVIVE, task_of
 from planbook.envs.crafter.rules import VITALS, rules
 from planbook.envs.crafter.view import STEPS
-from tests.envs.crafter_games import begun as made
-from tests.envs.crafter_games import wild
+from tests.envs.crafter_games import random_actions, started
 
 NORTH = Action("move", ("north",))
 
 
 @cache
-def at_the_beginning() -> tuple[Crafter, Snapshot]:
-    environment = made(0)
+def game_zero() -> tuple[Crafter, Snapshot]:
+    environment = started(0)
     return environment, environment.snapshot()
 
 
-def begun() -> Crafter:
-    """The game of seed 0 at its beginning; one instance for all tests, as making an environment takes a while."""
-    environment, mark = at_the_beginning()
-    environment.restore(mark)
+@pytest.fixture
+def environment() -> Crafter:
+    """The game of seed 0 at its start. All tests share it, since making one takes about a second."""
+    environment, start = game_zero()
+    environment.restore(start)
     return environment
 
 
@@ -37,21 +37,21 @@ def give(environment: Crafter, **items: int) -> None:
     environment.game.player.inventory.update(items)
 
 
-def pave(environment: Crafter, **around: str) -> None:
-    """Set the squares beside the player, and let it face south."""
+def surround(environment: Crafter, **materials: str) -> None:
+    """Replace squares beside the player, by their direction."""
     x, y = map(int, environment.game.player.pos)
-    for direction, material in around.items():
+    for direction, material in materials.items():
         dx, dy = STEPS[direction]
         environment.game.land[x + dx, y + dy] = material
 
 
-def test_names_of_arguments_are_those_of_the_rules() -> None:
+def test_arguments_have_the_names_of_the_rules() -> None:
     assert set(get_args(Direction)) == set(STEPS)
     assert set(get_args(Placeable)) == set(rules().place)
     assert set(get_args(Tool)) == set(rules().make)
 
 
-def test_the_first_observation_tells_all_there_is_to_see() -> None:
+def test_the_first_observation_describes_everything_in_view() -> None:
     environment = Crafter()
     text = environment.reset(task_of(SURVIVE, 0)).text
     assert text.startswith("Step 0.\nBeside you: north grass, south grass (you face it), east grass, west grass.")
@@ -63,9 +63,8 @@ def test_the_first_observation_tells_all_there_is_to_see() -> None:
     assert text.endswith("Your task is to: survive, and unlock as many of the 22 achievements as you can.")
 
 
-def test_an_observation_tells_first_what_changed() -> None:
-    environment = begun()
-    pave(environment, south="tree")
+def test_an_observation_begins_with_what_changed(environment: Crafter) -> None:
+    surround(environment, south="tree")
     last = environment.act(Action("do"))
     assert last.text.startswith("You collect wood. Step 1: unlocked collect_wood; wood 0 -> 1")
     first, second, *_ = last.text.splitlines()
@@ -77,7 +76,7 @@ def test_an_observation_tells_first_what_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "around", "held", "reason"),
+    ("action", "materials", "held", "reason"),
     [
         (NORTH, {"north": "water"}, {}, "water is in the way; you now face north"),
         (Action("do"), {"south": "stone"}, {}, "you have no tool for stone"),
@@ -86,16 +85,14 @@ def test_an_observation_tells_first_what_changed() -> None:
         (Action("sleep"), {}, {}, "you are not tired"),
         (Action("place", ("table",)), {"south": "grass"}, {"wood": 1}, "you do not have enough wood"),
         (Action("place", ("table",)), {"south": "water"}, {"wood": 9}, "table cannot be placed on water"),
-        (Action("place", ("plant",)), {"south": "sand"}, {"sapling": 1}, "plant cannot be placed on sand"),
         (Action("make", ("iron_sword",)), {}, {}, "there is no table and no furnace right beside you"),
         (Action("make", ("stone_sword",)), {"east": "table"}, {}, "you do not have enough wood and stone"),
     ],
 )
-def test_what_cannot_be_done_says_why_and_costs_its_step(
-    action: Action, around: dict[str, str], held: dict[str, int], reason: str
+def test_a_refused_action_gives_a_reason_and_costs_a_step(
+    environment: Crafter, action: Action, materials: dict[str, str], held: dict[str, int], reason: str
 ) -> None:
-    environment = begun()
-    pave(environment, **around)
+    surround(environment, **materials)
     give(environment, **held)
     assert action not in (environment.possible_actions() or [])
     last = environment.act(action)
@@ -103,21 +100,19 @@ def test_what_cannot_be_done_says_why_and_costs_its_step(
     assert last.text.startswith(f"Nothing happens: {reason}. Step 1")
 
 
-def test_no_word_gives_an_amount_away() -> None:
-    told = [Crafter.about, *Crafter.attributes.values()]
-    told += [spec.doc for spec in (*Crafter.actions.values(), *Crafter.queries.values())]
+def test_the_documentation_names_no_amounts() -> None:
+    texts = [Crafter.about, *Crafter.attributes.values()]
+    texts += [spec.doc for spec in (*Crafter.actions.values(), *Crafter.queries.values())]
     assert not re.search(
-        r"\b(\d+|one|two|three|four|five|six) (wood|stone|coal|iron|sapling|diamond)s?\b", " ".join(told)
+        r"\b(\d+|one|two|three|four|five|six) (wood|stone|coal|iron|sapling|diamond)s?\b", " ".join(texts)
     )
 
 
-def test_possible_actions_are_those_that_take_effect() -> None:
-    """Held against what the genuine rules then do, from many moments of a game; grass gives by luck alone."""
-    environment, dice = begun(), random.Random(3)
-    everything = [Action("move", (name,)) for name in STEPS] + [Action(name) for name in ("do", "sleep", "noop")]
-    everything += [Action("place", (name,)) for name in rules().place]
-    everything += [Action("make", (name,)) for name in rules().make]
-    for turn, action in enumerate(islice(wild(environment, 3), 150)):
+def test_possible_actions_are_those_that_take_effect(environment: Crafter) -> None:
+    """Compared with the effects in the game at many moments. Grass gives something by luck alone."""
+    dice = random.Random(3)
+    everything = [Action(each.verb, (each.thing,) if each.thing else ()) for each in all_actions()]
+    for turn, action in enumerate(islice(random_actions(environment, 3), 150)):
         if turn % 5 == 0:
             give(environment, **{name: dice.randint(0, 8) for name in ("wood", "stone", "coal", "iron", "sapling")})
             environment.game.land[tuple(each + 1 for each in environment.game.player.pos)] = dice.choice(
@@ -125,31 +120,23 @@ def test_possible_actions_are_those_that_take_effect() -> None:
             )
             mark, possible = environment.snapshot(), environment.possible_actions() or []
             for each in everything:
-                before = (
-                    dict(environment.game.player.inventory),
-                    tuple(environment.game.player.pos),
-                    environment.game.player.sleeping,
-                )
+                player = environment.game.player
+                items, place = dict(player.inventory), tuple(player.pos)
                 last = environment.act(each)
-                now = (
-                    dict(environment.game.player.inventory),
-                    tuple(environment.game.player.pos),
-                    environment.game.player.sleeping,
-                )
+                player = environment.game.player
                 assert last.accepted <= (each in possible)
                 if each.name in ("place", "make"):
-                    changed = any(now[0][name] != before[0][name] for name in rules().things)
+                    changed = any(player.inventory[name] != items[name] for name in rules().things)
                     assert changed == last.accepted == (each in possible)
                 if each.name == "move":
-                    assert (now[1] != before[1]) == last.accepted == (each in possible)
+                    assert (tuple(player.pos) != place) == last.accepted == (each in possible)
                 environment.restore(mark)
         if environment.act(action).terminated:
             break
     assert turn > 40
 
 
-def test_what_the_plan_can_ask_is_what_is_in_view() -> None:
-    environment = begun()
+def test_attributes_and_queries_agree_with_the_view(environment: Crafter) -> None:
     values, view = environment.attribute_values(), environment.player_view.view
     assert values["view"] == [list(row) for row in view]
     assert [len(row) for row in view] == [9] * 7
@@ -162,8 +149,7 @@ def test_what_the_plan_can_ask_is_what_is_in_view() -> None:
     assert values["remaining"] == list(rules().achievements)
 
 
-def test_at_the_edge_of_the_environment_the_view_says_so() -> None:
-    environment = begun()
+def test_squares_beyond_the_map_are_named_edge(environment: Crafter) -> None:
     environment.game.land.move(environment.game.player, (0, 0))
     environment.act(Action("noop"))
     view = environment.attribute_values()["view"]
@@ -172,8 +158,7 @@ def test_at_the_edge_of_the_environment_the_view_says_so() -> None:
     assert "edge is in the way" in environment.act(NORTH).text
 
 
-def test_sleep_goes_on_until_energy_is_back_and_waking_is_an_achievement() -> None:
-    environment = begun()
+def test_sleep_continues_until_energy_is_back_and_waking_is_an_achievement(environment: Crafter) -> None:
     give(environment, energy=8)
     assert "you fell asleep" in environment.act(Action("sleep")).text
     asleep = environment.act(NORTH)
@@ -187,9 +172,8 @@ def test_sleep_goes_on_until_energy_is_back_and_waking_is_an_achievement() -> No
     assert "wake_up" in environment.milestones()
 
 
-def test_death_ends_the_game_and_lava_is_death() -> None:
-    environment = begun()
-    pave(environment, north="lava")
+def test_death_in_lava_ends_the_game(environment: Crafter) -> None:
+    surround(environment, north="lava")
     last = environment.act(NORTH)
     assert last.terminated
     assert "You died." in last.text.splitlines()[0]
@@ -197,26 +181,25 @@ def test_death_ends_the_game_and_lava_is_death() -> None:
     assert environment.measures() == {"reward": -0.9, "steps": 1}
 
 
-def test_the_score_is_the_share_of_achievements_and_all_of_them_end_the_game() -> None:
-    environment = begun()
+def test_all_achievements_solve_the_game_and_fewer_are_a_share(environment: Crafter) -> None:
     environment.game.unlocked += [name for name in rules().achievements if name != "collect_wood"]
     assert environment.verdict().score == pytest.approx(21 / 22)
-    pave(environment, south="tree")
+    surround(environment, south="tree")
     last = environment.act(Action("do"))
     assert last.terminated
     assert environment.verdict().solved
 
 
-def test_one_achievement_ends_its_task() -> None:
+def test_an_achievement_solves_its_task() -> None:
     environment = Crafter()
     environment.reset(task_of("collect_drink", 0))
-    pave(environment, south="water")
+    surround(environment, south="water")
     assert environment.verdict().score == 0
     assert environment.act(Action("do")).terminated
     assert environment.verdict().solved
 
 
-def test_tasks_by_split_type_and_seed() -> None:
+def test_tasks_are_selected_by_split_type_seed_and_id() -> None:
     assert [task.id for task in Crafter.select(Selection(limit=2))] == ["survive/0", "survive/1"]
     assert len(Crafter.select(Selection(split="achievements"))) == 22 * 5
     assert [task.id for task in Crafter.select(Selection(types=("eat_cow",), seeds=(8,)))] == ["eat_cow/8"]
@@ -227,8 +210,7 @@ def test_tasks_by_split_type_and_seed() -> None:
         Crafter.select(Selection(split="open", types=("eat_cow",)))
 
 
-def test_an_argument_that_there_is_not_changes_nothing() -> None:
-    environment = begun()
+def test_an_unknown_argument_costs_no_step(environment: Crafter) -> None:
     last = environment.act(Action("move", ("up",)))
     assert (last.accepted, environment.measures()["steps"]) == (False, 0)
     assert last.text == "Nothing happens: there is no move 'up'."

@@ -1,4 +1,4 @@
-"""What an environment makes of a seed is the same in every process, whatever the seed of Python's hashes."""
+"""A seed gives the same environment in every process, whatever the seed of Python's hashes."""
 
 import os
 import subprocess
@@ -15,30 +15,41 @@ print([dict(generated.make(kind, seed).data) for kind in TYPES for seed in (0, 7
 """,
     "crafter": """
 from itertools import islice
-from tests.envs.crafter_games import begun, wild
-world = begun(4)
-told = [world.act(action).text for action in islice(wild(world, 4), 120)]
-assert all("Beside you" in text for text in told)
-print(told, world.game.land.random.random_sample())
+from tests.envs.crafter_games import random_actions, started
+environment = started(4)
+texts = [environment.act(action).text for action in islice(random_actions(environment, 4), 120)]
+assert all("Beside you" in text for text in texts)
+print(texts, environment.game.land.random.random_sample())
 """,
     "minecraft": """
-from tests.minecraft_plans import TO_DIAMOND, begun, walk
-world = begun()
-print(world.scene(), [each.text for each in walk(world, TO_DIAMOND)], world.state())
+from tests.minecraft_plans import TO_DIAMOND, started, walk
+environment = started()
+print(environment.scene(), [each.text for each in walk(environment, TO_DIAMOND)], environment.state())
+""",
+    "shopping": """
+import time
+from planbook.envs.shopping.catalogue import own_shop
+from planbook.envs.shopping.environment import search
+start = time.process_time()
+shop = own_shop()
+assert time.process_time() - start < 1
+print(shop, [search("", "", "").results(wish.sentence) for wish in shop.wishes[:20]])
 """,
     "tabletop": """
 from planbook.envs import Selection
 from planbook.envs.tabletop import Tabletop
-world, tasks = Tabletop(), Tabletop.tasks(Selection(seeds=tuple(range(8))))
+environment, tasks = Tabletop(), Tabletop.tasks(Selection(seeds=tuple(range(8))))
 assert len(tasks) == 40
-print([[world.reset(task).text, world.state(), world.things(), world.places()] for task in tasks])
+for task in tasks:
+    print(environment.reset(task).text, environment.state(), environment.things(), environment.places())
 """,
     "textcraft": """
 import sys
 from planbook.envs import Selection, load_environment
-world = load_environment("textcraft")
+environment = load_environment("textcraft")
 assert not {"textcraft", "gymnasium"} & set(sys.modules), "imported before it is needed"
-print([world().reset(task).text for split in world.splits for task in world.select(Selection(split=split))])
+for split in environment.splits:
+    print([environment().reset(task).text for task in environment.select(Selection(split=split))])
 """,
 }
 
@@ -46,8 +57,8 @@ print([world().reset(task).text for split in world.splits for task in world.sele
 @pytest.mark.parametrize(
     "env", [pytest.param(env, marks=[pytest.mark.deep] * (env in ("crafter", "textcraft"))) for env in PROGRAMS]
 )
-def test_a_seed_gives_the_same_in_every_process(env: str) -> None:
-    told = [
+def test_a_seed_gives_the_same_environment_in_every_process(env: str) -> None:
+    printed = [
         subprocess.run(
             [sys.executable, "-c", PROGRAMS[env]],
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])},
@@ -56,4 +67,4 @@ def test_a_seed_gives_the_same_in_every_process(env: str) -> None:
         ).stdout
         for seed in ("1", "77")
     ]
-    assert told[0] == told[1] != b""
+    assert printed[0] == printed[1] != b""

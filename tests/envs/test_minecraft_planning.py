@@ -1,4 +1,4 @@
-"""What a selector may ask of Minecraft: it changes nothing, it is true, and the order of goals matters."""
+"""What Minecraft tells a selector: asking changes nothing, the answers are true, and the order of goals matters."""
 
 import random
 from collections.abc import Callable
@@ -12,23 +12,11 @@ from hypothesis import strategies as st
 from planbook.envs import Action, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
 from planbook.envs.minecraft.tasks import parallel_goals
-from tests.minecraft_plans import TO_DIAMOND, begun, walk
+from tests.minecraft_plans import TO_DIAMOND, started, walk
 
 COUNTS = st.integers(1, 5)
 GATHERED = st.sampled_from(
-    [
-        "log",
-        "birch_log",
-        "acacia_log",
-        "sand",
-        "cobblestone",
-        "coal",
-        "iron_ore",
-        "diamond",
-        "dirt",
-        "reeds",
-        "obsidian",
-    ]
+    "log birch_log acacia_log sand cobblestone coal iron_ore diamond dirt reeds obsidian".split()
 )
 TOOLS = st.sampled_from([None, "wooden_pickaxe", "stone_pickaxe", "iron_pickaxe", "axe"])
 GOALS = st.one_of(
@@ -46,25 +34,21 @@ GOALS = st.one_of(
 ORDERS = ("fixed", "random", "nearest")
 
 
-@given(goals=st.lists(GOALS, max_size=8), done=st.integers(0, len(TO_DIAMOND) - 1), limits=st.booleans())
-def test_the_horizon_is_what_the_action_takes(goals: list[Action], done: int, limits: bool) -> None:
-    environment = begun(ticks=10**7, time_limits=limits)
+@given(actions=st.lists(GOALS, max_size=8), done=st.integers(0, len(TO_DIAMOND) - 1), limits=st.booleans())
+def test_the_horizon_is_the_ticks_that_a_goal_takes(actions: list[Action], done: int, limits: bool) -> None:
+    environment = started(ticks=10**7, time_limits=limits)
     walk(environment, TO_DIAMOND[:done])
-    for goal in goals:
+    for goal in actions:
         if environment.ended:
             break
-        before, told = environment.player.spot.tick, environment.state()
-        horizon, refusal, features = (
-            environment.goals.horizon(goal),
-            environment.goals.refusal(goal),
-            environment.goals.features(goal),
-        )
-        routes, materials = environment.goals.routes(goal), environment.goals.materials(goal)
-        assert environment.state() == told
+        before, state, goals = environment.player.spot.tick, environment.state(), environment.goals
+        horizon, refusal, features = goals.horizon(goal), goals.refusal(goal), goals.features(goal)
+        routes, materials = goals.routes(goal), goals.materials(goal)
+        assert environment.state() == state
         held = dict(environment.player.inventory)
         seen = environment.act(goal)
         if "left to be found in this world" in seen.text:
-            assert (horizon, refusal) == (inf, ""), "only who tries finds out"
+            assert (horizon, refusal) == (inf, "")
         else:
             assert environment.player.spot.tick - before == horizon
             assert bool(refusal) == seen.text.startswith("Nothing happens: ")
@@ -75,43 +59,32 @@ def test_the_horizon_is_what_the_action_takes(goals: list[Action], done: int, li
             assert all(held[item] - environment.player.held(item) <= count for item, count in materials.items())
 
 
-KINDS = {
-    "action": str,
-    "item": str,
-    "source": str,
-    "count": float,
-    "biome": str,
-    "seen": str,
-    "since_seen": float,
-    "remembered_distance": float,
-    "depth": float,
-    "usual_depth": float,
-    "tier": float,
-    "tick": float,
-}
+TEXTS = ("action", "item", "source", "biome", "seen")
+NUMBERS = ("count", "since_seen", "remembered_distance", "depth", "usual_depth", "tier", "tick")
+KINDS = {**dict.fromkeys(TEXTS, str), **dict.fromkeys(NUMBERS, float)}
 
 
-def test_a_goal_is_open_when_what_it_states_is_held() -> None:
-    environment = begun()
+def test_a_goal_is_open_if_the_stated_materials_and_tool_are_held() -> None:
+    environment = started()
     bucket = Action("craft", ({"bucket": 1}, {"planks": 3}, None))
     stone = Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))
     assert not environment.goals.is_open(bucket)
     assert not environment.goals.is_open(stone)
     environment.player.inventory |= {"planks": 3, "wooden_pickaxe": 1}
-    assert environment.goals.is_open(bucket), "that its recipe is another is for the plan to find out"
+    assert environment.goals.is_open(bucket), "the recipe does not matter"
     assert environment.goals.refusal(bucket)
     assert environment.goals.is_open(stone)
     assert environment.goals.is_open(Action("mine", ({"iron_ore": 1}, None)))
 
 
-def test_luck_is_no_part_of_the_horizon() -> None:
-    environment, plain = begun(chances=True), begun()
+def test_the_horizon_does_not_depend_on_luck() -> None:
+    environment, plain = started(chances=True), started()
     goal = Action("mine", ({"log": 2}, None))
     assert environment.goals.horizon(goal) == plain.goals.horizon(goal) < 600
 
 
-def test_alternative_routes_lead_to_the_same_thing() -> None:
-    goals = begun().goals
+def test_routes_are_the_other_sources_and_recipes_of_an_item() -> None:
+    goals = started().goals
     log = goals.routes(Action("mine", ({"log": 3}, None)))
     assert [dict(each.args[0]) for each in log if isinstance(each.args[0], dict)] == [
         {name: 3} for name in ("log", "birch_log", "acacia_log", "spruce_log", "jungle_log", "dark_oak_log")
@@ -130,9 +103,9 @@ def test_alternative_routes_lead_to_the_same_thing() -> None:
         assert goals.routes(single) == (single,)
 
 
-def test_every_route_that_can_be_taken_gives_what_was_asked_for() -> None:
+def test_every_possible_route_gives_the_wanted_items() -> None:
     for number in range(6):
-        environment = begun(f"MT8/diamond/{number}")
+        environment = started(f"MT8/diamond/{number}")
         for route in environment.goals.routes(Action("mine", ({"log": 2}, None))):
             assert not environment.goals.refusal(route)
             if isfinite(environment.goals.horizon(route)):
@@ -141,8 +114,8 @@ def test_every_route_that_can_be_taken_gives_what_was_asked_for() -> None:
                 assert environment.player.held("log") == before + 2
 
 
-def test_materials_are_those_that_the_plan_states_whatever_the_recipe_is() -> None:
-    goals = begun().goals
+def test_materials_are_those_that_the_plan_states() -> None:
+    goals = started().goals
     assert goals.materials(Action("craft", ({"stick": 6}, {"planks": 9}, None))) == {"planks": 9}
     assert goals.materials(Action("smelt", ({"iron_ingot": 2}, {"iron_ore": 2}, "furnace"))) == {"iron_ore": 2}
     assert goals.materials(Action("craft", ({"stick": 6}, {"log": 1}, None))) == {"log": 1}
@@ -150,8 +123,8 @@ def test_materials_are_those_that_the_plan_states_whatever_the_recipe_is() -> No
     assert goals.materials(Action("mine", ({"log": 6}, None))) == {}
 
 
-def test_a_known_goal_is_scaled_with_its_materials() -> None:
-    goals = begun().goals
+def test_a_goal_is_multiplied_with_its_materials() -> None:
+    goals = started().goals
     planks, boots = Action("craft", ({"planks": 4}, {"log": 1}, None)), Action("equip", ("leather_boots",))
     assert goals.times(planks, 12) == Action("craft", ({"planks": 12}, {"log": 3}, None))
     assert goals.times(planks, 5) == Action("craft", ({"planks": 5}, {"log": 2}, None))
@@ -160,15 +133,15 @@ def test_a_known_goal_is_scaled_with_its_materials() -> None:
     assert all(goals.times(goal, 6) == goals.times(goals.times(goal, 9), 6) for goal in goals.known())
 
 
-def test_what_is_gathered_also_goes_by_its_source() -> None:
-    goals = begun().goals
+def test_a_gathered_item_is_also_named_by_its_source() -> None:
+    goals = started().goals
     assert goals.names(Action("kill", ({"mutton": 1}, None))) == ("sheep",)
     assert goals.names(Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))) == ("stone",)
     assert goals.names(Action("craft", ({"wool": 1}, {"string": 4}, None))) == ()
 
 
-def test_features_tell_what_is_seen_and_what_is_remembered() -> None:
-    environment = begun()
+def test_features_distinguish_seen_remembered_and_unknown_sources() -> None:
+    environment = started()
     oak = Action("mine", ({"log": 1}, None))
     walk(environment, TO_DIAMOND[:5])
     seen = environment.goals.features(oak)
@@ -184,7 +157,7 @@ def test_features_tell_what_is_seen_and_what_is_remembered() -> None:
 
 
 def ticks_needed(environment: Minecraft, order: str) -> float:
-    """The ticks until all parallel goals are reached in an order."""
+    """Return the ticks until all parallel goals are reached in an order."""
     assert environment.task is not None
     left, dice = parallel_goals(environment.task), random.Random(environment.task.id)
     choices: dict[str, Callable[[], int]] = {
@@ -199,7 +172,7 @@ def ticks_needed(environment: Minecraft, order: str) -> float:
 
 
 @pytest.mark.parametrize(("goals", "saved"), [(2, 0.08), (3, 0.15), (4, 0.18)])
-def test_the_nearest_goal_first_takes_clearly_fewer_ticks(goals: int, saved: float) -> None:
+def test_the_nearest_goal_first_saves_ticks(goals: int, saved: float) -> None:
     environment = Minecraft(MinecraftOptions(ticks=10**6))
     spent: dict[str, list[float]] = {order: [] for order in ORDERS}
     for task in Minecraft.tasks(Selection(split="parallel", types=(f"parallel_{goals}",), seeds=tuple(range(50)))):

@@ -1,4 +1,4 @@
-"""Minecraft's tasks: the paper's tables, names that are items, and sets of parallel goals."""
+"""Minecraft tasks: the tables of the paper, their items, and parallel goals."""
 
 from collections import Counter
 
@@ -6,12 +6,11 @@ import pytest
 
 from planbook.envs import BadSelection, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
-from planbook.envs.minecraft.game_data import ITEMS, milestones
 from planbook.envs.minecraft.tasks import ALIASES, CANDIDATES, GROUPS, parallel_goals, wanted_items
-from tests.minecraft_plans import begun
+from tests.minecraft_plans import started
 
 
-def test_the_sets_are_those_of_the_paper() -> None:
+def test_the_splits_have_the_tasks_of_the_paper() -> None:
     table21 = Minecraft.select(Selection())
     full = Minecraft.select(Selection(split="full"))
     assert (len(table21), len(full)) == (69, 76)
@@ -19,18 +18,11 @@ def test_the_sets_are_those_of_the_paper() -> None:
         14, 12, 7, 6, 9, 7, 13, 1,
     ]  # fmt: skip
     assert {task.id for task in table21} < {task.id for task in full}
+    assert not ALIASES.keys() & {item for group in GROUPS.values() for item in group.objects}
     assert [GROUPS[kind].ticks for kind in GROUPS] == [3000, 3000, 6000, 3000, 6000, 6000, 6000, 12000]
 
 
-def test_every_object_is_an_item_that_can_be_had() -> None:
-    for group in GROUPS.values():
-        for item in group.objects:
-            assert item in ITEMS
-            assert milestones(item)[-1] == item
-            assert not ALIASES.keys() & {item}
-
-
-def test_a_task_says_what_is_wanted() -> None:
+def test_a_task_states_the_wanted_item() -> None:
     table, boots = Minecraft.select(Selection(ids=("MT2/crafting_table/3", "MT5/iron_boots/4")))
     assert (table.goal, table.params, table.seed) == (
         "obtain 1 crafting_table",
@@ -40,7 +32,7 @@ def test_a_task_says_what_is_wanted() -> None:
     assert boots.goal == "equip the iron_boots"
 
 
-def test_seeds_limits_and_types_choose_tasks() -> None:
+def test_tasks_are_selected_by_type_seed_and_limit() -> None:
     assert [task.id for task in Minecraft.select(Selection(types=("MT8_challenge",), seeds=(4, 5)))] == [
         "MT8/diamond/4",
         "MT8/diamond/5",
@@ -51,15 +43,7 @@ def test_seeds_limits_and_types_choose_tasks() -> None:
 
 @pytest.mark.parametrize(
     "task_id",
-    [
-        "MT2",
-        "MT2/stone_sword",
-        "MT2/stone_sword/x",
-        "MT1/stone_sword/0",
-        "MT1/door/0",
-        "parallel_5/0",
-        "MT2/stone_sword/01",
-    ],
+    ["MT2", "MT2/stone_sword", "MT2/stone_sword/x", "MT1/stone_sword/0", "parallel_5/0", "MT2/stone_sword/01"],
 )
 def test_an_unknown_task_id_is_refused(task_id: str) -> None:
     with pytest.raises(BadSelection, match="GROUP/ITEM/SEED"):
@@ -71,19 +55,13 @@ def test_a_type_of_another_split_is_refused() -> None:
         Minecraft.select(Selection(split="parallel", types=("MT1_basic",)))
 
 
-def test_parallel_goals_can_all_be_reached_from_the_start() -> None:
-    drawn = set()
-    for task in Minecraft.select(Selection(split="parallel", seeds=tuple(range(40)))):
-        environment = begun(task.id)
-        goals = parallel_goals(task)
-        assert len(goals) == len(wanted_items(task)) == int(task.type[-1])
-        assert [environment.goals.refusal(goal) for goal in goals] == [""] * len(goals)
-        drawn |= set(wanted_items(task))
-    assert drawn == set(CANDIDATES)
+def test_parallel_tasks_draw_from_all_candidates() -> None:
+    tasks = Minecraft.select(Selection(split="parallel", seeds=tuple(range(40))))
+    assert {item for task in tasks for item in wanted_items(task)} == set(CANDIDATES)
 
 
-def test_parallel_goals_are_solved_when_all_is_held() -> None:
-    environment = begun("parallel_3/1")
+def test_a_parallel_task_is_solved_when_all_its_items_are_held() -> None:
+    environment = started("parallel_3/1")
     assert environment.task is not None
     first, second, third = parallel_goals(environment.task)
     assert not environment.act(third).terminated
@@ -94,8 +72,8 @@ def test_parallel_goals_are_solved_when_all_is_held() -> None:
     assert environment.verdict().solved
 
 
-def test_the_length_of_episodes_is_an_option() -> None:
+def test_an_option_sets_the_length_of_episodes() -> None:
     options = MinecraftOptions(ticks=700)
     assert Minecraft.tasks(Selection(split="parallel"), options)[0].params["ticks"] == 700
-    assert "700 left" in begun("MT8/diamond/0", ticks=700).state()
-    assert "12000 left" in begun("MT8/diamond/0").state()
+    assert "700 left" in started("MT8/diamond/0", ticks=700).state()
+    assert "12000 left" in started("MT8/diamond/0").state()

@@ -1,4 +1,4 @@
-"""Minecraft's maps: they follow from the seed alone, and hold what the tasks need."""
+"""Minecraft maps: they depend on the seed alone, and have the sources that tasks need."""
 
 from math import hypot
 
@@ -24,12 +24,12 @@ from planbook.envs.minecraft.terrain import (
 SEEDS = range(30)
 
 
-def test_environments_differ_by_seed() -> None:
+def test_maps_differ_by_seed_and_have_every_biome() -> None:
     assert len({terrain_of(seed).regions for seed in SEEDS}) == len(SEEDS)
     assert {terrain_of(seed).biome(0, 0) for seed in range(60)} == set(BIOMES)
 
 
-def test_what_tasks_need_lies_within_reach_and_stays() -> None:
+def test_needed_sources_are_within_reach_and_stay() -> None:
     for seed in SEEDS:
         for source, amount in CERTAIN.items():
             lasting = [site for site in terrain_of(seed).by_source[source] if site.gone_at == FOREVER]
@@ -47,12 +47,12 @@ def test_trees_grow_in_their_biomes() -> None:
                 assert any(tree in BIOMES[name].sites for _, _, name in layout.regions)
 
 
-def test_ores_lie_as_deep_as_they_should() -> None:
+def test_sites_lie_in_the_depth_of_their_source() -> None:
     for site in (site for sites in terrain_of(3).by_source.values() for site in sites):
         assert SOURCES[site.source].depth[0] <= site.depth <= SOURCES[site.source].depth[1]
 
 
-def test_herds_wander_off_and_are_gone_in_the_end() -> None:
+def test_herds_move_and_finally_disappear() -> None:
     layout = terrain_of(0)
     herd = next(site for site in layout.sites if site.gone_at != FOREVER and site.source in ANIMALS)
     assert herd.at(1000) != herd.at(0)
@@ -63,7 +63,7 @@ def test_herds_wander_off_and_are_gone_in_the_end() -> None:
     assert seen is None or seen[1:] != herd.at(late.tick)
 
 
-def test_what_was_taken_is_not_there_any_more() -> None:
+def test_an_exhausted_site_is_not_used_again() -> None:
     layout = terrain_of(0)
     site = next(site for site in layout.by_source["oak_tree"] if site.gone_at == FOREVER)
     here = Spot(site.x, site.y, 0, 0)
@@ -76,7 +76,7 @@ def test_what_was_taken_is_not_there_any_more() -> None:
     assert more.spot.tick > WALK
 
 
-def test_under_the_ground_the_faster_way_is_taken() -> None:
+def test_an_underground_trip_takes_the_faster_way() -> None:
     near = Location("iron_ore", 10, 0, 30, 1, soil=3)
     far = Location("iron_ore", 300, 0, 30, 1, soil=3)
     below = Spot(0, 0, 30, 0)
@@ -85,14 +85,14 @@ def test_under_the_ground_the_faster_way_is_taken() -> None:
     assert way(below._replace(depth=0), near, 12).tick == pytest.approx(10 * WALK + 3 * 10 + 27 * 12)
 
 
-def test_distances_in_words() -> None:
+def test_distances_have_words() -> None:
     assert [distance_word(blocks) for blocks in (0, 8, 8.1, 24, 25, 48)] == [
         "next to you", "next to you", "near", "near", "far", "far",
     ]  # fmt: skip
 
 
 def test_recipes_are_those_of_1_11_2() -> None:
-    """Some that changed in other versions, or depend on what size of grid a recipe fits into."""
+    """These changed in other versions, or depend on the size of the grid."""
     assert [(way.verb, dict(way.ingredients), way.makes, way.station) for way in RECIPES["iron_ingot"]] == [
         ("craft", {"iron_nugget": 9}, 1, "crafting_table"),
         ("craft", {"iron_block": 1}, 9, None),
@@ -112,7 +112,7 @@ def test_recipes_are_those_of_1_11_2() -> None:
     assert sum(len(ways) for ways in RECIPES.values()) == 297
 
 
-def test_a_log_without_a_kind_is_oak() -> None:
+def test_log_without_a_kind_means_oak() -> None:
     source = source_of("log")
     assert source is not None
     assert source.name == "oak_tree"

@@ -1,13 +1,10 @@
-"""The browser's life: one for all threads, replaced when it dies, gone when its owner is."""
+"""The shared browser: used by all threads, replaced when it dies, ended with its owner."""
 
 import contextlib
-import os
 import signal
 import subprocess
 import sys
 import threading
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,34 +13,30 @@ from planbook.envs.browser import chromium
 from planbook.envs.browser.watchdog import end_all, processes_naming
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.miniwob import Miniwob
-from tests.browser import act, need_browser, start
+from tests.browser import act, kill_browser, need_browser, start
+from tests.command import ROOT
+from tests.executing import wait_until
 
 OWNER = """
 import sys
 from planbook.envs.types import Selection
 from planbook.envs.browser import chromium
 from planbook.envs.miniwob import Miniwob
-world = Miniwob()
-world.reset(Miniwob.tasks(Selection(ids=("click-test/1",)))[0])
+environment = Miniwob()
+environment.reset(Miniwob.tasks(Selection(ids=("click-test/1",)))[0])
 print(chromium.shared().profile, flush=True)
 sys.stdin.read()
 """
-ROOT = Path(__file__).parents[2]
 
 
-def gone(profile: str, seconds: float = 15.0) -> bool:
-    """Whether nothing uses the profile any more, and its folder is removed."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if not processes_naming(profile.encode()) and not Path(profile).exists():
-            return True
-        time.sleep(0.05)
-    return False
+def wait_until_gone(profile: str) -> None:
+    """Wait until nothing uses the profile any more, and its folder is removed."""
+    wait_until(lambda: not processes_naming(profile.encode()) and not Path(profile).exists())
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("ending", ["killed", pytest.param("finished", marks=pytest.mark.deep)])
-def test_no_browser_outlives_its_owner(ending: str) -> None:
+def test_the_browser_ends_with_its_owner(ending: str) -> None:
     need_browser()
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
@@ -57,7 +50,7 @@ def test_no_browser_outlives_its_owner(ending: str) -> None:
     else:
         owner.stdin.close()
     owner.wait(timeout=30)
-    assert gone(profile)
+    wait_until_gone(profile)
 
 
 @pytest.mark.browser
@@ -66,17 +59,14 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced() -> None:
     environment = Miniwob()
     start(environment, "click-test/1")
     first = chromium.shared()
-    for process in processes_naming(first.profile.encode()):
-        with suppress(FileNotFoundError, ProcessLookupError):  # some end as soon as another one does
-            if b"watchdog" not in Path(f"/proc/{process}/cmdline").read_bytes():
-                os.kill(process, signal.SIGKILL)
+    kill_browser()
     for _ in range(2):
         with pytest.raises(EnvironmentBroken, match="gone"):
             act(environment, "click_xpath", "//button")
     start(environment, "click-test/1")
     assert act(environment, "click_xpath", "//button").terminated
     assert chromium.shared() is not first
-    assert gone(first.profile)
+    wait_until_gone(first.profile)
     environment.close()
 
 
@@ -94,7 +84,7 @@ def test_a_crashed_tab_breaks_only_its_own_episode() -> None:
     start(crashing, "click-test/1")
     assert act(crashing, "click_xpath", "//button").terminated
     crash(crashing)
-    start(crashing, "click-test/1")  # what dies between two episodes breaks neither
+    start(crashing, "click-test/1")  # a crash between two episodes breaks neither
     assert act(crashing, "click_xpath", "//button").terminated
     assert chromium.shared() is browser
     assert {"chromium", "selenium", "miniwob"} <= set(other.versions())
@@ -112,7 +102,7 @@ def crash(environment: Miniwob) -> None:
 
 
 @pytest.mark.browser
-def test_threads_play_side_by_side() -> None:
+def test_threads_share_the_browser() -> None:
     need_browser()
     solved: list[bool] = []
 
@@ -132,7 +122,7 @@ def test_threads_play_side_by_side() -> None:
     assert solved == [True] * 20
 
 
-def test_the_watchdog_ends_what_names_the_profile_and_nothing_else(tmp_path: Path) -> None:
+def test_the_watchdog_ends_only_processes_that_name_the_profile(tmp_path: Path) -> None:
     profile = tmp_path / "profile"
     profile.mkdir()
     named = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", str(profile)])

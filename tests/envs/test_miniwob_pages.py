@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -24,21 +25,20 @@ def environment() -> Iterator[Miniwob]:
     environment.close()
 
 
+def found(environment: Miniwob, xpath: str) -> Any:
+    """Return the descriptions of the elements."""
+    return environment.find(xpath)
+
+
 def texts(environment: Miniwob, xpath: str) -> list[str]:
-    found = environment.find(xpath)
-    assert isinstance(found, list)
-    return [str(item["text"]) for item in found if isinstance(item, dict)]
+    return [item["text"] for item in found(environment, xpath)]
 
 
 def attributes(environment: Miniwob, xpath: str) -> dict[str, object]:
-    found = environment.find(xpath)
-    assert isinstance(found, list)
-    assert isinstance(found[0], dict)
-    assert isinstance(found[0]["attributes"], dict)
-    return dict(found[0]["attributes"])
+    return dict(found(environment, xpath)[0]["attributes"])
 
 
-def test_goal_and_params_are_there_once_the_page_begins(environment: Miniwob) -> None:
+def test_the_goal_and_its_params_are_read_from_the_page(environment: Miniwob) -> None:
     first = start(environment, "login-user/3")
     assert environment.task is not None
     assert environment.task.goal.startswith('Enter the username "keneth" and the password "91YP"')
@@ -54,11 +54,9 @@ def test_a_login_is_solved_and_the_typed_values_show(environment: Miniwob) -> No
     assert 'value="keneth"' in act(environment, "type", "keneth").text
     act(environment, "press_key", "tab")
     act(environment, "type", "91YP")
+    assert not act(environment, "press_key", "tab").terminated
     assert not environment.verdict().solved
-    last = act(environment, "press_key", "tab")
-    assert not last.terminated
-    last = act(environment, "press_key", "enter")
-    assert last.terminated
+    assert act(environment, "press_key", "enter").terminated
     assert environment.verdict().solved
     with pytest.raises(EpisodeEnded):
         act(environment, "press_key", "enter")
@@ -77,9 +75,6 @@ def test_a_wrong_answer_ends_the_episode_unsolved(environment: Miniwob) -> None:
         (Action("click_xpath", ("//button[",)), "not a valid XPath expression"),
         (Action("click_xpath", ("//button/@id",)), "does not name an element"),
         (Action("click_xpath", ("count(//button)",)), "no element matches"),
-        (Action("click_xpath", ("//script",)), "no element matches"),
-        (Action("click_xpath", ("//*[@id='reward-display']",)), "no element matches"),
-        (Action("click_option", ("//option",)), "no element matches //option"),
         (Action("move_mouse_on", ("//td",)), "no element matches //td"),
         (Action("drag", ("//input", "//td")), "no element matches //td"),
         (Action("click_at", ("//button", 500, 5)), "does not lie on the element"),
@@ -89,7 +84,7 @@ def test_a_wrong_answer_ends_the_episode_unsolved(environment: Miniwob) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_done_is_said_first(environment: Miniwob, action: Action, reason: str) -> None:
+def test_a_refusal_and_its_reason_come_before_the_page(environment: Miniwob, action: Action, reason: str) -> None:
     page = start(environment, "login-user/1").text
     refused = environment.act(action)
     line, _, rest = refused.text.partition("\n")
@@ -99,7 +94,7 @@ def test_what_cannot_be_done_is_said_first(environment: Miniwob, action: Action,
     assert rest == page
 
 
-def test_an_element_under_another_is_not_clicked(environment: Miniwob) -> None:
+def test_a_covered_or_disabled_element_is_not_clicked(environment: Miniwob) -> None:
     for seed in range(20):
         start(environment, f"login-user-popup/{seed}")
         act(environment, "click_xpath", "//*[@id='username']")
@@ -113,13 +108,13 @@ def test_an_element_under_another_is_not_clicked(environment: Miniwob) -> None:
     assert act(environment, "click_xpath", "//*[@id='password']").accepted
 
 
-def test_an_element_that_is_not_shown_is_not_clicked(environment: Miniwob) -> None:
+def test_an_invisible_element_is_not_clicked(environment: Miniwob) -> None:
     start(environment, "guess-number/1")
     refused = act(environment, "click_xpath", "//*[@id='correct']")
     assert "is not visible" in refused.text.splitlines()[0]
 
 
-def test_options_are_chosen_as_a_person_would(environment: Miniwob) -> None:
+def test_an_option_of_a_list_is_chosen(environment: Miniwob) -> None:
     start(environment, "choose-list/1")
     assert environment.task is not None
     option = f"//option[text()='{environment.task.params['target']}']"
@@ -129,16 +124,19 @@ def test_options_are_chosen_as_a_person_would(environment: Miniwob) -> None:
     assert environment.verdict().solved
 
 
-def test_a_list_of_several_takes_and_gives_back(environment: Miniwob) -> None:
+def test_a_list_of_several_choices_adds_and_removes_options(environment: Miniwob) -> None:
+    def selected() -> list[int]:
+        return [n for n in (1, 2, 3) if "selected" in attributes(environment, f"//option[{n}]")]
+
     start(environment, "click-scroll-list/1")
     act(environment, "click_option", "//option[1]")
     act(environment, "click_option", "//option[2]")
-    assert [number for number in (1, 2, 3) if "selected" in attributes(environment, f"//option[{number}]")] == [1, 2]
+    assert selected() == [1, 2]
     act(environment, "click_option", "//option[1]")
-    assert [number for number in (1, 2, 3) if "selected" in attributes(environment, f"//option[{number}]")] == [2]
+    assert selected() == [2]
 
 
-def test_icons_are_there_before_the_first_click(environment: Miniwob) -> None:
+def test_icons_are_loaded_before_the_first_click(environment: Miniwob) -> None:
     for seed in range(3):
         environment.close()  # a tab that has not seen the page
         start(environment, f"social-media/{seed}")
@@ -146,24 +144,18 @@ def test_icons_are_there_before_the_first_click(environment: Miniwob) -> None:
         assert "Share via DM" in texts(environment, "//ul[not(contains(@class, 'hide'))]/li")
 
 
-def test_find_describes_elements_and_names_each(environment: Miniwob) -> None:
+def test_find_describes_each_element_and_returns_its_xpath(environment: Miniwob) -> None:
     start(environment, "click-test-2/1")
-    found = environment.find("//button")
-    assert isinstance(found, list)
-    first, second = found
-    assert isinstance(first, dict)
-    assert isinstance(second, dict)
-    assert (first["text"], first["tag"], first["visible"]) == ("ONE", "button", True)
-    assert isinstance(first["box"], dict)
-    assert first["box"]["width"] == 40
-    assert texts(environment, str(second["xpath"])) == ["TWO"]
+    first, second = found(environment, "//button")
+    assert (first["text"], first["tag"], first["visible"], first["box"]["width"]) == ("ONE", "button", True, 40)
+    assert texts(environment, second["xpath"]) == ["TWO"]
     assert texts(environment, "//button/@id") == ["subbtn", "subbtn2"]
     assert texts(environment, "//button/text()") == ["ONE", "TWO"]
     assert environment.find("//button[") == []
     assert environment.find("//script") == []
 
 
-def test_a_guess_shows_its_feedback_and_text_can_be_replaced(environment: Miniwob) -> None:
+def test_selected_text_is_replaced_and_a_wrong_guess_gets_feedback(environment: Miniwob) -> None:
     start(environment, "guess-number/1")
     for guess in ("0", "9"):
         act(environment, "click_xpath", "//*[@id='tt']")
@@ -176,7 +168,7 @@ def test_a_guess_shows_its_feedback_and_text_can_be_replaced(environment: Miniwo
     assert 'id="lower"' in last.text
 
 
-def test_the_terminal_takes_real_keys_and_stands_still(environment: Miniwob) -> None:
+def test_the_terminal_takes_typed_commands_and_its_clock_stands_still(environment: Miniwob) -> None:
     first = start(environment, "terminal/1")
     assert "Wed Jan 01 2020" in first.text
     act(environment, "click_xpath", "//*[@id='terminal']")
@@ -185,7 +177,7 @@ def test_the_terminal_takes_real_keys_and_stands_still(environment: Miniwob) -> 
     assert texts(environment, "//*[@class='terminal-output'][last()]")[0] not in ("", "Command not found.")
 
 
-def test_drag_scroll_and_click_at_reach_the_page(environment: Miniwob) -> None:
+def test_drag_scroll_and_click_at_are_accepted(environment: Miniwob) -> None:
     start(environment, "email-inbox/1")
     assert act(environment, "scroll", "//*[@id='main']", 50).accepted
     start(environment, "grid-coordinate/1")
@@ -196,7 +188,7 @@ def test_drag_scroll_and_click_at_reach_the_page(environment: Miniwob) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("type_name", Miniwob.types)
-def test_a_seed_gives_the_same_page_whatever_came_before(environment: Miniwob, type_name: str) -> None:
+def test_a_seed_gives_the_same_page_after_any_episode(environment: Miniwob, type_name: str) -> None:
     tasks = Miniwob.tasks(Selection(types=(type_name,), seeds=(0, 1)))
     environment.close()
     fresh = [environment.reset(task) for task in tasks]
@@ -206,12 +198,10 @@ def test_a_seed_gives_the_same_page_whatever_came_before(environment: Miniwob, t
 
 
 def wander(environment: Miniwob, chance: random.Random) -> None:
-    """Act at random, but leave the episode unfinished where that can be told."""
+    """Act at random, and avoid finishing the episode where possible."""
     for _ in range(6):
-        found = environment.find("//body//*[not(@id='query') and not(contains(., 'ubmit'))]")
-        assert isinstance(found, list)
-        shown = [item for item in found if isinstance(item, dict) and item["visible"]]
-        chosen = chance.choice(shown)
+        elements = found(environment, "//body//*[not(@id='query') and not(contains(., 'ubmit'))]")
+        chosen = chance.choice([item for item in elements if item["visible"]])
         act(environment, "click_option", str(chosen["xpath"]))
         if not environment.ended and chosen["tag"] in ("input", "textarea"):
             act(environment, "type", "1a")
@@ -219,7 +209,7 @@ def wander(environment: Miniwob, chance: random.Random) -> None:
             return
 
 
-def test_a_replayed_history_is_answered_the_same(environment: Miniwob) -> None:
+def test_a_replayed_history_gives_the_same_page(environment: Miniwob) -> None:
     start(environment, "search-engine/2")
     act(environment, "click_xpath", "//*[@id='search-text']")
     act(environment, "type", "Jess")
@@ -235,7 +225,7 @@ def _has_loaded_again(connection: Connection) -> bool:
     return False
 
 
-def test_a_page_that_is_left_is_over_and_comes_back(environment: Miniwob) -> None:
+def test_a_reloaded_page_ends_the_episode_and_a_reset_restores_it(environment: Miniwob) -> None:
     start(environment, "click-test/1")
     tab = environment._tab
     assert tab is not None
@@ -258,7 +248,7 @@ def test_partial_credit_is_not_success(environment: Miniwob) -> None:
     pytest.fail("no seed gave partial credit")
 
 
-def test_nothing_of_the_judge_can_be_read_or_asked(environment: Miniwob) -> None:
+def test_the_reward_can_neither_be_read_nor_found_by_xpath(environment: Miniwob) -> None:
     for name in ("click-test/1", "click-test/2"):  # the second page shows the first one's reward
         start(environment, name)
         shown = str(environment.find("//body")) + str(environment.find("//*")) + str(environment.find("//body//text()"))

@@ -1,4 +1,4 @@
-"""The preconditions that environments declare are those that they enforce."""
+"""Environments enforce the preconditions that they declare."""
 
 import os
 import re
@@ -24,23 +24,14 @@ REAL = bool(os.environ.get("ALFWORLD_DATA"))
 PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "12"))
 
 Actions = Callable[[Task], tuple[Call, Sequence[str]]]
-"""For a task, what writes a call at random, and words that may be arguments."""
+"""Maps a task to a function that writes a random call, and to words that may be arguments."""
 
 
 def _take(thing: str) -> Deed:
     return Deed([Need.equal(HOLDING, "nothing", "{now} is held")], [Change(HOLDING, thing)], sure=True)
 
 
-def test_a_deed_is_sure_once_all_it_needs_is_known() -> None:
-    start = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
-    after, refusal = start.after(_take("pen"), line=3)
-    assert (refusal, after.of(HOLDING).values) == (None, frozenset({"pen"}))
-    again, told = after.after(_take("cup"), line=4)
-    assert told == ("pen is held", (3,))
-    assert again == after
-
-
-def test_what_may_have_been_refused_leaves_both_possible() -> None:
+def test_an_action_that_may_have_been_refused_leaves_both_values_possible() -> None:
     either, refusal = Beliefs({}, {}).after(_take("pen"), line=1)
     assert (refusal, either.of(HOLDING).values) == (None, None)
     unsure = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
@@ -49,12 +40,13 @@ def test_what_may_have_been_refused_leaves_both_possible() -> None:
     assert after.of(HOLDING).values == frozenset({"pen", "nothing"})
 
 
-def test_since_names_the_lines_from_which_on_the_same_is_told() -> None:
+def test_a_violation_names_the_lines_that_caused_it() -> None:
     def held(thing: str) -> Deed:
         return Deed([Need.equal(HOLDING, thing, f"{thing} is not held")])
 
     start = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
     with_pen, _ = start.after(_take("pen"), line=2)
+    assert with_pen.after(_take("cup"), line=3) == (with_pen, ("pen is held", (2,)))
     either = with_pen.either(start)
     without, _ = either.after(Deed(changes=[Change(HOLDING, "nothing")], sure=True), line=5)
     with_cup, _ = without.after(_take("cup"), line=7)
@@ -65,18 +57,18 @@ def test_since_names_the_lines_from_which_on_the_same_is_told() -> None:
     assert with_pen.either(with_cup).after(_take("key"), line=9)[1] == ("cup is held, or pen is held", (2, 7))
 
 
-def test_examine_tells_what_there_is_no_kind_of() -> None:
+def test_unknown_kinds_ids_and_receptacles_are_impossible() -> None:
     (task,) = Alfworld.select(Selection(split="generated", types=("pick_and_place",), limit=1))
     plan = "agent.examine('zebra_1')\nagent.examine('zebra')\nagent.go_to('sofa_77')\n"
-    told = [fault.message for fault in followed(Alfworld, _declared(Alfworld, task), plan).faults]
-    assert told == [
+    messages = [fault.message for fault in followed(Alfworld, _declared(Alfworld, task), plan).faults]
+    assert messages == [
         "examine('zebra_1') cannot succeed: nothing is called zebra_1: there is no such kind of object",
         "examine('zebra') cannot succeed: 'zebra' is no id, such as desk_1",
         "go_to('sofa_77') cannot succeed: there is no receptacle sofa_77 in this room",
     ]
 
 
-def test_an_unknown_argument_makes_no_deed_sure_and_changes_any_fact_of_its_name() -> None:
+def test_an_unknown_argument_may_change_every_fact_of_its_name() -> None:
     declared = Preconditions(
         {"open": lambda box: Deed(changes=[Change(Fact("opened", (box,)), True)], sure=True)}, usual={"opened": False}
     )
@@ -92,11 +84,8 @@ def _household(task: Task) -> tuple[Call, Sequence[str]]:
     room = environment.reset(task).text.split("Your task")[0]
     dice = Random(task.id)
     places = dice.sample(re.findall(r"[a-z]+_\d+", room), 3)
-    inside = (
-        environment.reset(task),
-        [environment.act(each).text for each in environment.possible_actions() if each.name == "go_to"],
-    )[1]
-    things = dice.sample(sorted({*re.findall(r"[a-z]+_\d+", " ".join(inside))}), 4)
+    shown = " ".join(environment.act(each).text for each in environment.possible_actions() if each.name == "go_to")
+    things = dice.sample(sorted({*re.findall(r"[a-z]+_\d+", shown)}), 4)
     on_one = ("go_to", "go_to", "go_to", "open", "close", "examine", "use")
     on_two = ("take_from", "take_from", "put_in_or_on", "clean_with", "heat_with", "cool_with")
 
@@ -135,16 +124,13 @@ def _mining(task: Task) -> tuple[Call, Sequence[str]]:
 def _moving(task: Task) -> tuple[Call, Sequence[str]]:
     environment = Tabletop()
     environment.reset(task)
-    things, places = (
-        list(environment.things()),
-        [*environment.things(), *environment.places(), *environment.free_spots()],
-    )
-    return (
-        lambda dice, names: (
-            f"agent.pick_place({dice.choice([*names, repr(dice.choice(things))])}, {dice.choice(places)!r})"
-        ),
-        places[:6],
-    )
+    things = list(environment.things())
+    places = [*things, *environment.places(), *environment.free_spots()]
+
+    def call(dice: Random, names: Sequence[str]) -> str:
+        return f"agent.pick_place({dice.choice([*names, repr(dice.choice(things))])}, {dice.choice(places)!r})"
+
+    return call, places[:6]
 
 
 @pytest.mark.parametrize(
@@ -157,20 +143,20 @@ def _moving(task: Task) -> tuple[Call, Sequence[str]]:
         (Tabletop, None, _moving),
     ],
 )
-def test_what_is_told_of_random_plans_is_refused(
+def test_faults_found_in_random_plans_are_refused_by_the_environment(
     environment: type[Environment], options: BaseModel | None, actions: Actions
 ) -> None:
     split = ("valid_seen" if REAL else "generated") if environment is Alfworld else None
     tasks = environment.select(Selection(split=split, limit=6))
-    told = 0
+    faults = 0
     for number in range(PLANS):
         task = tasks[number % len(tasks)]
         call, words = actions(task)
         plan = Writer(Random(number), call, words).plan()
         run = followed(environment, _declared(environment, task, options), plan)
         assert not wrongly_told(plan, run, carried_out(environment(options), task, plan)), number
-        told += len(run.faults)
-    assert told > PLANS / 2, "the dry runs told too little to be a test"
+        faults += len(run.faults)
+    assert faults > PLANS / 2, "the dry runs found too few faults"
 
 
 def _declared(environment: type[Environment], task: Task, options: BaseModel | None = None) -> Preconditions:
@@ -180,7 +166,7 @@ def _declared(environment: type[Environment], task: Task, options: BaseModel | N
 
 
 @pytest.mark.deep
-def test_the_reference_engine_refuses_what_is_told() -> None:
+def test_faults_found_in_a_plan_are_refused_by_textworld() -> None:
     (task,) = Alfworld.select(Selection(split="generated", types=("pick_heat_then_place",), limit=1))
     call, _ = _household(task)
     environment = Alfworld(AlfworldOptions(engine="textworld"))
@@ -192,7 +178,7 @@ def test_the_reference_engine_refuses_what_is_told() -> None:
 
 
 @pytest.mark.parametrize("environment", [Toy, Alfworld, Textcraft, Tabletop, Minecraft])
-def test_nothing_is_told_of_the_procedures_that_solve_tasks(environment: type[Environment]) -> None:
+def test_no_fault_is_found_in_procedures_that_solve_tasks(environment: type[Environment]) -> None:
     library = ProcedureLibrary(environment)
     split = "generated" if environment is Alfworld else None
     for task in environment.select(Selection(split=split, limit=len(environment.types))):
@@ -212,7 +198,7 @@ def test_nothing_is_told_of_the_procedures_that_solve_tasks(environment: type[En
         assert [str(fault) for fault in run.faults] == []
 
 
-def test_nothing_that_only_looking_tells_is_declared() -> None:
+def test_the_places_of_things_are_not_declared() -> None:
     (task,) = Alfworld.select(Selection(split="generated", types=("pick_and_place",), limit=1))
     environment = Alfworld()
     environment.reset(task)
@@ -221,5 +207,5 @@ def test_nothing_that_only_looking_tells_is_declared() -> None:
     plan = "".join(
         f"agent.go_to({place!r})\nagent.open({place!r})\nagent.take_from({thing!r}, {place!r})\n" for place in places
     )
-    told = followed(Alfworld, _declared(Alfworld, task), plan).faults
-    assert not [fault for fault in told if "take_from" in fault.message and "not in or on" in fault.message]
+    faults = followed(Alfworld, _declared(Alfworld, task), plan).faults
+    assert not [fault for fault in faults if "take_from" in fault.message and "not in or on" in fault.message]

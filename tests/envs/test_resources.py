@@ -1,4 +1,4 @@
-"""Digests of data."""
+"""Digests of the data that tasks are played on."""
 
 import json
 import os
@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from planbook.envs import MissingRequirement, Selection, load_environment
-from planbook.envs.resources import file_digest, files_digest, folder_digest, texts_digest
+from planbook.envs.resources import file_digest, folder_digest, texts_digest
 
-OF_ENVIRONMENT = {
+DIGESTS = {
     "crafter": {"crafter's tables and code"},
     "minecraft": {"recipes", "recorded goals"},
     "miniwob": {"pages"},
@@ -21,22 +21,22 @@ OF_ENVIRONMENT = {
 }
 
 
-@pytest.mark.parametrize("name", OF_ENVIRONMENT)
-def test_an_environment_says_what_its_tasks_are_played_on(name: str) -> None:
+@pytest.mark.parametrize("name", DIGESTS)
+def test_an_environment_has_digests_of_its_data(name: str) -> None:
     environment = load_environment(name)
     digests = environment.checksums(environment.select(Selection()))
-    assert digests.keys() == OF_ENVIRONMENT[name]
+    assert digests.keys() == DIGESTS[name]
     assert all(len(digest) == 64 for digest in digests.values())
 
 
-def test_generated_games_have_what_they_are_generated_from() -> None:
+def test_generated_games_have_a_digest_of_their_sources() -> None:
     environment = load_environment("alfworld")
     few, more = (environment.checksums(environment.select(Selection(split="generated", limit=n))) for n in (1, 2))
     assert few == more
     assert few.keys() == {"what games are generated from"}
 
 
-def test_a_task_file_of_ones_own_is_what_counts(tmp_path: Path) -> None:
+def test_the_digest_of_a_task_file_replaces_that_of_the_shipped_one(tmp_path: Path) -> None:
     environment, file = load_environment("web"), tmp_path / "tasks.json"
     task = {"id": "a", "type": "t", "kind": "look_up", "goal": "Look.", "start": "http://127.0.0.1:1/"}
     file.write_text(json.dumps([task]))
@@ -48,18 +48,7 @@ def test_a_task_file_of_ones_own_is_what_counts(tmp_path: Path) -> None:
     assert before != after
 
 
-def test_product_files_of_ones_own_are_what_counts(tmp_path: Path) -> None:
-    environment = load_environment("shopping")
-    (tmp_path / "items.json").write_text("[]")
-    options = environment.Options.model_validate({"items": str(tmp_path / "items.json")})
-    assert (
-        environment.checksums([], options)
-        == {"products": files_digest([tmp_path / "items.json"])}
-        != environment.checksums([])
-    )
-
-
-def test_a_file_that_changes_in_place_is_read_again(tmp_path: Path) -> None:
+def test_a_changed_file_has_a_new_digest(tmp_path: Path) -> None:
     file = tmp_path / "data"
     file.write_text("one")
     before = file_digest(file)
@@ -69,7 +58,7 @@ def test_a_file_that_changes_in_place_is_read_again(tmp_path: Path) -> None:
     assert file_digest(file) == "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"
 
 
-def test_folders_tell_names_contents_and_nothing_else(tmp_path: Path) -> None:
+def test_the_digest_of_a_folder_depends_on_names_and_contents_only(tmp_path: Path) -> None:
     for folder, name, text in (("a", "x", "1"), ("b", "x", "1"), ("c", "y", "1"), ("d", "x", "2")):
         (tmp_path / folder / "inner").mkdir(parents=True)
         (tmp_path / folder / "inner" / name).write_text(text)
@@ -80,12 +69,11 @@ def test_folders_tell_names_contents_and_nothing_else(tmp_path: Path) -> None:
     assert len({one, renamed, changed}) == 3
 
 
-def test_texts_are_told_apart_by_where_they_end() -> None:
-    assert (
-        len({texts_digest(texts) for texts in (["ab", "c"], ["a", "bc"], ["c", "ab"], ["abc"], ["abc", ""], [])}) == 6
-    )
+def test_the_digest_of_texts_depends_on_where_they_end() -> None:
+    lists: tuple[list[str], ...] = (["ab", "c"], ["a", "bc"], ["c", "ab"], ["abc"], ["abc", ""], [])
+    assert len({texts_digest(texts) for texts in lists}) == 6
 
 
-def test_a_file_that_is_not_there_is_missing(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(MissingRequirement, match=r"nothing cannot be read: No such file.*put it back"):
         file_digest(tmp_path / "nothing")

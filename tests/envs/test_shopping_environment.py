@@ -1,53 +1,54 @@
-"""The shop's pages and buttons: what leads where, what cannot be clicked, and what an episode is worth."""
+"""The pages and buttons of the shop, refused clicks, and the reward."""
 
-from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from planbook.envs import Action, EpisodeEnded, Observation, Selection
-from planbook.envs.base import Environment
+from planbook.envs import Action, EpisodeEnded, Selection
 from planbook.envs.shopping import Shopping
-from planbook.envs.shopping.environment import ShoppingOptions
 from planbook.envs.shopping.pages import BACK, BUY, NEXT, PREV, SUB_PAGES
+from tests.envs.playing import do, started
 
 
-def begun(task_id: str = "test/0", **options: object) -> Shopping:
-    environment = Shopping(ShoppingOptions.model_validate(options))
-    environment.reset(Shopping.select(Selection(ids=(task_id,)))[0])
-    return environment
+def start(**options: object) -> Shopping:
+    return started(Shopping, "test/0", **options)
 
 
-def do(environment: Environment, *calls: str) -> Observation:
-    """``search body lotion`` and ``click Next >``, one after the other; the last is returned."""
-    for call in calls:
-        name, _, rest = call.partition(" ")
-        last = environment.act(Action(name, (rest,)))
-    return last
+def ids(environment: Shopping) -> list[str]:
+    """Return the ids of the results on this page."""
+    results: Any = environment.results()
+    return [each["id"] for each in results]
 
 
-def test_an_episode_begins_on_the_search_page_and_tells_the_goal_once() -> None:
-    environment = begun()
+def open_lotion(environment: Shopping) -> None:
+    """Open the page of the first body lotion."""
+    do(environment, "search body lotion")
+    do(environment, f"click {ids(environment)[0]}")
+
+
+def test_an_episode_starts_on_the_search_page_and_shows_the_goal_once() -> None:
+    environment = start()
     task = Shopping.select(Selection(ids=("test/0",)))[0]
     assert environment.reset(task).text == f"{environment.scene()}\n\nGoal: {task.goal}"
     assert environment.clickable() == []
     assert environment.attribute_values() == {"page": "search", "selected": {}}
-    assert task.goal not in do(environment, "search body lotion", f"click {environment.results()[0:]}").text
+    assert task.goal not in do(environment, "search body lotion").text
     assert "Goal" not in environment.scene()
 
 
 @pytest.mark.parametrize("window", [3, 10])
-def test_results_come_in_pages(window: int) -> None:
-    environment = begun(results_per_page=window)
+def test_results_are_split_into_pages(window: int) -> None:
+    environment = start(results_per_page=window)
     first = do(environment, "search vanilla body lotion")
     assert first.text.startswith(
         f"Results for 'vanilla body lotion': 1 to {window} of 50\n[Back to Search] [Next >]\n[B0"
     )
-    seen = [each["id"] for each in environment.results() if isinstance(each, dict)]
+    seen = ids(environment)
     while NEXT in environment.clickable():
         do(environment, f"click {NEXT}")
-        seen += [each["id"] for each in environment.results() if isinstance(each, dict)]
+        seen += ids(environment)
     assert len(seen) == len(set(seen)) == 50
     assert environment.clickable()[:2] == [BACK, PREV]
     for _ in range(-(-50 // window) - 1):
@@ -57,7 +58,7 @@ def test_results_come_in_pages(window: int) -> None:
 
 
 def test_a_product_page_has_its_options_and_sub_pages() -> None:
-    environment = begun()
+    environment = start()
     do(environment, "search body lotion")
     id = environment.clickable()[2]
     page = do(environment, f"click {id}").text
@@ -74,9 +75,9 @@ def test_a_product_page_has_its_options_and_sub_pages() -> None:
         assert do(environment, f"click {PREV}").text == page
 
 
-def test_options_stay_on_sub_pages_and_are_lost_on_the_results() -> None:
-    environment = begun()
-    do(environment, "search body lotion", f"click {begun_results(environment)[0]}")
+def test_chosen_options_are_kept_on_sub_pages_and_lost_on_the_results() -> None:
+    environment = start()
+    open_lotion(environment)
     first, second = environment.choices()["scent"][:2]
     assert f"Selected: scent = {first}\n" in do(environment, f"click {first}").text
     assert f"Selected: scent = {second}\n" in do(environment, f"click [{second.upper()}]").text
@@ -87,17 +88,10 @@ def test_options_stay_on_sub_pages_and_are_lost_on_the_results() -> None:
     assert environment.attribute_values()["selected"] == {}
 
 
-def begun_results(environment: Shopping) -> list[str]:
+def test_the_price_depends_on_the_options() -> None:
+    environment = start()
     do(environment, "search body lotion")
-    ids = [str(each["id"]) for each in environment.results() if isinstance(each, dict)]
-    do(environment, f"click {BACK}")
-    return ids
-
-
-def test_the_price_follows_from_the_options() -> None:
-    environment = begun()
-    do(environment, "search body lotion")
-    for id in [str(each["id"]) for each in environment.results() if isinstance(each, dict)]:
+    for id in ids(environment):
         do(environment, f"click {id}")
         least, most = environment.price()
         for values in environment.choices().values():
@@ -120,21 +114,21 @@ def test_the_price_follows_from_the_options() -> None:
         (["search lamp", "click ]\n[Buy Now"], "there is no [) (Buy Now] on this page"),
     ],
 )
-def test_what_is_not_there_cannot_be_clicked(calls: list[str], reason: str) -> None:
-    environment = begun()
+def test_only_buttons_of_the_page_can_be_clicked(calls: list[str], reason: str) -> None:
+    environment = start()
     last = do(environment, *calls)
     assert not last.accepted
     assert last.text.startswith("Nothing happens: ")
     assert reason in last.text
 
 
-def test_a_search_without_results_says_so() -> None:
-    assert do(begun(), "search qwxz").text == "Results for 'qwxz': none\n[Back to Search]"
+def test_a_search_without_results_shows_none() -> None:
+    assert do(start(), "search qwxz").text == "Results for 'qwxz': none\n[Back to Search]"
 
 
 def test_buying_ends_the_episode() -> None:
-    environment = begun()
-    do(environment, "search body lotion", f"click {begun_results(begun())[0]}")
+    environment = start()
+    open_lotion(environment)
     assert (environment.verdict().solved, environment.verdict().score) == (False, 0.0)
     assert environment.measures() == {"reward": 0.0}
     last = do(environment, "click Buy Now")
@@ -145,9 +139,9 @@ def test_buying_ends_the_episode() -> None:
         do(environment, f"click {BACK}")
 
 
-def test_a_snapshot_brings_everything_back() -> None:
-    environment = begun()
-    do(environment, "search body lotion", f"click {begun_results(begun())[0]}")
+def test_a_restored_snapshot_has_its_page_and_options() -> None:
+    environment = start()
+    open_lotion(environment)
     do(environment, f"click {environment.choices()['size'][0]}")
     mark, page = environment.snapshot(), environment.scene()
     do(environment, f"click {BACK}", "search rug")
@@ -161,8 +155,8 @@ def test_a_snapshot_brings_everything_back() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(some.data())
-def test_every_button_of_every_page_works(data: some.DataObject) -> None:
-    environment = begun(results_per_page=data.draw(some.sampled_from([3, 10])))
+def test_every_possible_action_is_accepted(data: some.DataObject) -> None:
+    environment = start(results_per_page=data.draw(some.sampled_from([3, 10])))
     for _ in range(data.draw(some.integers(1, 12))):
         possible = environment.possible_actions()
         if environment.ended:
@@ -179,15 +173,8 @@ def test_every_button_of_every_page_works(data: some.DataObject) -> None:
 
 @given(some.text(max_size=40))
 def test_no_keywords_break_the_page(keywords: str) -> None:
-    environment = begun()
+    environment = start()
     last = environment.act(Action("search", (keywords,)))
     assert last.accepted == bool(keywords.strip())
     assert last.text.isprintable() or "\n" in last.text
     assert last.text.count("[Back to Search]") == last.accepted
-
-
-def test_histories_walked_again_give_the_same() -> None:
-    environment, other = begun(), begun()
-    calls = ["search cotton sun hat", "click Next >", "click < Prev", "click Back to Search", "search hat"]
-    for before, call in pairwise(["", *calls]):
-        assert do(environment, call) == do(other, call), before

@@ -1,4 +1,4 @@
-"""Product files in WebShop's format: read as WebShop reads them, played as any shop, and refused where they are not."""
+"""Product files in WebShop's format: reading, playing, and refusals."""
 
 import json
 from pathlib import Path
@@ -68,21 +68,21 @@ GOALS = {
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> dict[str, str]:
+def files(tmp_path: Path) -> dict[str, str]:
     for name, content in (("items", ITEMS), ("attributes", ATTRIBUTES), ("goals", GOALS)):
         (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     return {name: str(tmp_path / f"{name}.json") for name in ("items", "attributes", "goals")}
 
 
 @given(some.text())
-def test_no_text_of_a_product_breaks_out_of_its_line(text: str) -> None:
+def test_any_product_text_stays_on_one_line_without_brackets(text: str) -> None:
     shown = line(text)
     assert shown.isprintable()
     assert not set("[]") & set(shown)
 
 
-def test_products_are_read_as_webshop_reads_them(written: dict[str, str]) -> None:
-    shop = shop_of(**written)
+def test_products_are_read_as_webshop_reads_them(files: dict[str, str]) -> None:
+    shop = shop_of(**files)
     lamp, mug = shop.products["B01LAMP001"], shop.products["B01MUG0002"]
     assert len(shop.products) == 2
     assert dict(lamp.options) == {"color": {"black | gold": 0.0, "buy now": 0.0}, "size": {"large": 0.0}}
@@ -92,9 +92,9 @@ def test_products_are_read_as_webshop_reads_them(written: dict[str, str]) -> Non
     assert (mug.price_of({}), mug.bullets, mug.options, mug.attributes) == (100.0, ("Holds tea",), {}, ())
 
 
-def test_what_people_wanted_becomes_goals(written: dict[str, str]) -> None:
-    wishes = {wish.product: wish for wish in shop_of(**written).wishes}
-    assert len(shop_of(**written).wishes) == 2, "what wants nothing in particular is left out"
+def test_human_instructions_become_goals(files: dict[str, str]) -> None:
+    wishes = {wish.product: wish for wish in shop_of(**files).wishes}
+    assert len(shop_of(**files).wishes) == 2, "an instruction without attributes and options is no goal"
     lamp, mug = wishes["B01LAMP001"], wishes["B01MUG0002"]
     assert lamp.sentence.startswith("a black lamp")
     assert (lamp.values, lamp.attributes) == (("black/gold",), ("easy clean",))
@@ -102,8 +102,8 @@ def test_what_people_wanted_becomes_goals(written: dict[str, str]) -> None:
     assert mug.price_below in (120.0, 130.0, 140.0)
 
 
-def test_without_goals_every_combination_of_options_is_wanted(written: dict[str, str]) -> None:
-    shop = shop_of(written["items"], written["attributes"], "")
+def test_without_human_instructions_every_combination_of_options_is_a_goal(files: dict[str, str]) -> None:
+    shop = shop_of(files["items"], files["attributes"], "")
     sentences = sorted(wish.sentence.partition(", and price")[0] for wish in shop.wishes)
     assert sentences == [
         "find me an easy clean desk lamp with color: black | gold, and size: large",
@@ -111,8 +111,8 @@ def test_without_goals_every_combination_of_options_is_wanted(written: dict[str,
     ]
 
 
-def test_a_shop_of_files_is_played_and_its_texts_show_no_buttons(written: dict[str, str]) -> None:
-    options = ShoppingOptions(**written)
+def test_texts_of_a_product_file_cannot_imitate_buttons(files: dict[str, str]) -> None:
+    options = ShoppingOptions(**files)
     tasks = {task.type: task for task in Shopping.select(Selection(), options)}
     assert set(tasks) == {"garden", "kitchenware"}
     environment = Shopping(options)
@@ -120,7 +120,7 @@ def test_a_shop_of_files_is_played_and_its_texts_show_no_buttons(written: dict[s
     results = environment.act(Action("search", ("desk lamp",))).text
     assert "[B01LAMP001] Brass Desk Lamp) (Buy Now) free, $12.50 to $1,020.00" in results
     page = environment.act(Action("click", ("b01lamp001",))).text
-    assert page.lower().count("[buy now]") == 1, "the option of that name cannot pass for the button"
+    assert page.lower().count("[buy now]") == 1
     assert environment.choices() == {"color": ["black | gold"], "size": ["large"]}
     environment.act(Action("click", ("black | gold",)))
     assert environment.act(Action("click", ("Description",))).text.endswith(
@@ -131,41 +131,38 @@ def test_a_shop_of_files_is_played_and_its_texts_show_no_buttons(written: dict[s
     assert environment.verdict().solved
 
 
-def test_the_version_names_the_files(written: dict[str, str]) -> None:
-    own, theirs = Shopping().versions(), Shopping(ShoppingOptions(**written)).versions()
-    assert set(own) == set(theirs) == {"products"}
-    assert own["products"] != theirs["products"]
+def test_versions_distinguish_product_files(files: dict[str, str]) -> None:
+    shipped, own = Shopping().versions(), Shopping(ShoppingOptions(**files)).versions()
+    assert set(shipped) == set(own) == {"products"}
+    assert shipped["products"] != own["products"]
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
-        ("{}", "is not a list of products"),
+        (None, "cannot be read"),
         ("[", "cannot be read"),
+        ("{}", "is not a list of products"),
         ("[3]", "not in WebShop's format"),
         ('[{"asin": "B01"}]', "KeyError: 'name'"),
         ("[]", "there are no goals"),
     ],
 )
-def test_files_of_another_form_are_refused(content: str, told: str, tmp_path: Path) -> None:
+def test_a_missing_or_invalid_file_is_refused(content: str | None, message: str, tmp_path: Path) -> None:
     file = tmp_path / "items.json"
-    file.write_text(content, encoding="utf-8")
-    with pytest.raises(BadSelection, match=told):
+    if content is not None:
+        file.write_text(content, encoding="utf-8")
+    with pytest.raises(BadSelection, match=message):
         Shopping.select(Selection(), ShoppingOptions(items=str(file)))
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(BadSelection, match="cannot be read"):
-        Shopping.select(Selection(), ShoppingOptions(items=str(tmp_path / "none.json")))
-
-
-def test_options_that_do_not_go_together_are_refused() -> None:
+def test_invalid_options_are_refused() -> None:
     with pytest.raises(ValidationError, match="name it, too"):
         ShoppingOptions(goals="goals.json")
     with pytest.raises(ValidationError):
         ShoppingOptions.model_validate({"results_per_page": 5})
 
 
-def test_a_split_that_few_goals_do_not_reach_is_said(written: dict[str, str]) -> None:
+def test_a_split_beyond_the_number_of_goals_is_refused(files: dict[str, str]) -> None:
     with pytest.raises(BadSelection, match="there are 2 goals"):
-        Shopping.select(Selection(split="dev"), ShoppingOptions(**written))
+        Shopping.select(Selection(split="dev"), ShoppingOptions(**files))

@@ -1,4 +1,4 @@
-"""The reward, held against one written a second time from WebShop's definition, on products of all shapes."""
+"""The reward, compared with a second implementation of WebShop's definition on random products."""
 
 from collections.abc import Mapping
 
@@ -11,16 +11,7 @@ from planbook.envs.shopping.catalogue import Product, Wish
 from planbook.envs.shopping.webshop import COLORS, NOT_NOUNS, kind_factor, options_hit, reward, title_score
 
 NOUNS = ("lamp", "shade", "table", "chair", "mug", "rug", "bolt", "clock", "tray", "stand", "cover", "frame")
-PHRASES = (
-    "cruelty free",
-    "sugar free",
-    "free of sugar",
-    "long lasting",
-    "high speed",
-    "low sodium",
-    "usb port",
-    "soft",
-)
+PHRASES = tuple("cruelty free,sugar free,free of sugar,long lasting,high speed,low sodium,usb port,soft".split(","))
 VALUES = ("navy blue", "blue", "dark chocolate", "4 ounce", "4 ounce (pack of 2)", "small", "x-small", "steel", "queen")
 PATHS = ("Home › Lamps › Table Lamps", "Home › Lamps", "Food › Snacks › Bars", "Home › Rugs › Wool", "")
 
@@ -29,7 +20,7 @@ phrases = some.lists(some.sampled_from(PHRASES), max_size=4, unique=True).map(tu
 
 
 def product(title: str = "lamp", attributes: tuple[str, ...] = (), **more: object) -> Product:
-    told: dict[str, object] = {
+    values: dict[str, object] = {
         "id": "B000000001",
         "title": title,
         "category": "garden",
@@ -42,7 +33,7 @@ def product(title: str = "lamp", attributes: tuple[str, ...] = (), **more: objec
         "price": 10.0,
         **more,
     }
-    return Product(**told)  # type: ignore[arg-type]
+    return Product(**values)  # type: ignore[arg-type]
 
 
 products = some.builds(
@@ -67,7 +58,7 @@ choices = some.dictionaries(some.sampled_from(("color", "size")), some.sampled_f
 
 
 def by_definition(bought: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product) -> float:
-    """The formula, step by step; titles here consist of nouns alone."""
+    """Return the reward by its formula; titles here consist of nouns alone."""
     nouns, own = wanted.title.split(), set(bought.title.split())
     shared = len(set(nouns) & own) / len(nouns)
     steps = {step.strip() for step in bought.path.split("›")} & {step.strip() for step in wanted.path.split("›")}
@@ -87,7 +78,7 @@ def by_definition(bought: Product, chosen: Mapping[str, str], wish: Wish, wanted
 
 
 @given(products, choices, wishes, products)
-def test_it_is_what_the_definition_says(
+def test_the_reward_agrees_with_the_definition_of_webshop(
     bought: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product
 ) -> None:
     earned = reward(bought, chosen, wish, wanted)
@@ -103,12 +94,12 @@ def test_the_wanted_product_with_its_options_earns_everything() -> None:
     assert reward(lamp, {}, wish, product("chair rug")) == 0.0
 
 
-def test_an_option_that_costs_more_may_break_the_price() -> None:
+def test_an_expensive_option_may_exceed_the_price_limit() -> None:
     lamp = product(attributes=("soft",), options={"size": {"small": 0.0, "large": 0.01}})
     wish = Wish("any", lamp.id, ("soft",), (), 10.0)
     assert reward(lamp, {"size": "small"}, wish, lamp) == 1.0
     assert reward(lamp, {"size": "large"}, wish, lamp) == 1 / 2
-    assert reward(lamp, {}, wish, lamp) == 1.0, "what is not chosen comes as it is listed first"
+    assert reward(lamp, {}, wish, lamp) == 1.0, "an option that is not chosen has its first value"
 
 
 @pytest.mark.parametrize(
@@ -125,21 +116,21 @@ def test_an_option_that_costs_more_may_break_the_price() -> None:
         (["", "large"], ["large"], 1),
     ],
 )
-def test_options_hit_as_they_do_in_webshop(chosen: list[str], wanted: list[str], hits: int) -> None:
+def test_options_match_as_in_webshop(chosen: list[str], wanted: list[str], hits: int) -> None:
     assert options_hit(chosen, wanted) == hits
 
 
-def test_the_kind_factor_has_four_steps() -> None:
+def test_the_kind_factor_has_four_values() -> None:
     wanted = product(" ".join(NOUNS))
     assert kind_factor(product("lamp shade table"), wanted) == 1.0
     assert kind_factor(product("lamp shade", query="rug", path="Garden › Rugs"), wanted) == 0.5
     assert kind_factor(product("lamp shade", query="rug", path="Home › Lamps › Old"), wanted) == 1.0
-    assert kind_factor(product("lamp"), wanted) == 0.1, "below a tenth, though the query is the same"
+    assert kind_factor(product("lamp"), wanted) == 0.1
     assert kind_factor(product("book"), wanted) == 0.0
 
 
-def test_words_that_are_no_nouns_do_not_count() -> None:
+def test_only_nouns_of_a_title_count() -> None:
     assert title_score("The Best Mug for You", "Best Lamp for You") == 0.0
     assert title_score("Mug, 12-Pack", "MUG (12) pack") == 1.0
-    assert title_score("Mug", "12 of the best") == 0.2, "no noun to compare"
+    assert title_score("Mug", "12 of the best") == 0.2, "neither has a noun to compare"
     assert NOT_NOUNS.isdisjoint(NOUNS)

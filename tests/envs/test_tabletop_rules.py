@@ -1,4 +1,4 @@
-"""The rules of the table, and how much of a task is done."""
+"""The rules of the table, and the score of a task."""
 
 from dataclasses import replace
 
@@ -6,28 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.envs import Action, EpisodeEnded, Selection
+from planbook.envs import Action, EpisodeEnded
 from planbook.envs.tabletop import Tabletop
 from planbook.envs.tabletop.scenes import done_share, make_scene
 from planbook.envs.tabletop.table import CONTAINERS, MOVABLE, TAKES, Table, block, ring, row, shape, spots
+from tests.envs.playing import started
 
 Move = tuple[int, int, int]
-"""What to move, onto what, and beside what if it is to lie across two; numbers are taken round the names there are."""
-
-
-def begun(task_id: str) -> Tabletop:
-    environment = Tabletop()
-    environment.reset(Tabletop.tasks(Selection(ids=(task_id,)))[0])
-    return environment
+"""Numbers, modulo the count of names, for a thing, its target, and a second target that it may lie across."""
 
 
 def play(environment: Tabletop, moves: list[Move]) -> None:
-    """Make the moves, as long as the episode lasts."""
+    """Make the moves until the episode ends."""
     things = list(environment.table.on)
     names = [name for name in environment.table.things if not name.startswith("spot_1")]  # more moves onto each other
     for thing, target, beside in moves:
         where = names[target % len(names)]
-        if beside % 2:  # lying across is rare among all names, so every second move tries it with blocks
+        if beside % 2:  # every second move lays a block across two, which random names rarely do
             blocks = [each for each in things if environment.table.things[each].kind == "block"] or names
             where = f"{blocks[target % len(blocks)]} and {blocks[beside % len(blocks)]}"
         if not environment.ended:
@@ -35,7 +30,7 @@ def play(environment: Tabletop, moves: list[Move]) -> None:
 
 
 def broken_laws(table: Table) -> list[str]:
-    """What could not be so on a real table."""
+    """Return what is impossible on a real table."""
     faults = []
     for name, supports in table.on.items():
         thing = table.things[name]
@@ -69,8 +64,8 @@ def broken_laws(table: Table) -> list[str]:
     seed=st.integers(0, 200),
     moves=st.lists(st.tuples(*[st.integers(0, 99)] * 3), min_size=30, max_size=60),
 )
-def test_no_moves_lose_a_thing_or_break_a_law(kind: str, seed: int, moves: list[Move]) -> None:
-    environment = begun(f"{kind}/{seed}")
+def test_moves_never_lose_a_thing_or_break_a_law(kind: str, seed: int, moves: list[Move]) -> None:
+    environment = started(Tabletop, f"{kind}/{seed}")
     assert broken_laws(environment.table) == []
     before = set(environment.table.on)
     play(environment, moves)
@@ -79,42 +74,19 @@ def test_no_moves_lose_a_thing_or_break_a_law(kind: str, seed: int, moves: list[
 
 
 @given(kind=st.sampled_from(Tabletop.types), moves=st.lists(st.tuples(*[st.integers(0, 99)] * 3), max_size=40))
-def test_a_refused_move_changes_nothing_and_is_what_the_goals_foretold(kind: str, moves: list[Move]) -> None:
-    environment = begun(f"{kind}/3")
+def test_a_refused_move_changes_nothing_and_is_predicted_by_the_goals(kind: str, moves: list[Move]) -> None:
+    environment = started(Tabletop, f"{kind}/3")
     for move in moves:
         before, text = environment.table.on, environment.state()
         things, names = list(before), list(environment.table.things)
         goal = Action("pick_place", (things[move[0] % len(things)], names[move[1] % len(names)]))
-        foretold = environment.goals.refusal(goal)
-        assert environment.table.on is before, "asking moves nothing"
+        predicted = environment.goals.refusal(goal)
+        assert environment.table.on is before
         if environment.ended:
             return
         done = environment.act(goal)
-        assert done.accepted == (foretold == "")
-        assert done.accepted or (done.text == f"Nothing happens: {foretold}." and environment.state() == text)
-
-
-def test_a_block_lies_across_two_neighbours_whichever_is_named_first() -> None:
-    environment = begun("stack_block_pyramid/0")
-    for target in ("left_base", "middle_base", "right_base"):
-        environment.act(Action("pick_place", (free_block(environment), target)))
-    names = environment.table.upon("left_base") + environment.table.upon("middle_base")
-    top = free_block(environment)
-    assert environment.act(Action("pick_place", (top, " and ".join(reversed(names))))).text == (
-        f"You put {top} on {' and '.join(names)}."
-    )
-    assert environment.table.position(top) == (0.5, 0.0, 2)
-    assert not environment.act(Action("pick_place", (names[0], environment.table.free_spots()[0]))).accepted
-
-
-def free_block(environment: Tabletop) -> str:
-    """A block on the table with nothing on it."""
-    blocks = [name for name in environment.table.on if environment.table.things[name].kind == "block"]
-    return next(
-        name
-        for name in blocks
-        if not environment.table.upon(name) and not environment.table.on[name][0].endswith("_base")
-    )
+        assert done.accepted == (predicted == "")
+        assert done.accepted or (done.text == f"Nothing happens: {predicted}." and environment.state() == text)
 
 
 PLACED = {
@@ -134,7 +106,7 @@ PLACED = {
 
 @pytest.fixture
 def table() -> Table:
-    """A table that has everything."""
+    """A table with every kind of thing."""
     rows = (
         row("base", ("left_base", "middle_base", "right_base"), gap=1.0),
         row("bowl", ("green_bowl", "red_bowl")),
@@ -151,11 +123,10 @@ def table() -> Table:
 
 
 @pytest.mark.parametrize(
-    ("thing", "target", "said"),
+    ("thing", "target", "message"),
     [
         ("elephant", "spot_9", "nothing is called 'elephant'"),
         (["red_block"], "spot_9", "nothing is called ['red_block']"),
-        ("white_block", "moon", "nothing is called 'moon'"),
         ("white_block", "table", "name a free spot"),
         ("white_block", None, "nothing is called 'None'"),
         ("green_bowl", "spot_9", "green_bowl is fixed to the table"),
@@ -178,8 +149,8 @@ def table() -> Table:
         ("gray_ring", "middle_peg", "middle_peg is taken: pink_ring is there"),
     ],
 )
-def test_a_refusal_says_why(table: Table, thing: object, target: object, said: str) -> None:
-    assert said in table.refusal(thing, target)
+def test_a_refusal_gives_the_reason(table: Table, thing: object, target: object, message: str) -> None:
+    assert message in table.refusal(thing, target)
     assert table.on == PLACED
 
 
@@ -198,7 +169,7 @@ def test_a_refusal_says_why(table: Table, thing: object, target: object, said: s
         ("white_block", "right_base"),
     ],
 )
-def test_a_move_that_is_possible_is_made(table: Table, thing: str, target: str) -> None:
+def test_a_possible_move_is_made(table: Table, thing: str, target: str) -> None:
     assert table.refusal(thing, target) == ""
     table.move(thing, target)
     assert set(table.on[thing]) == set(target.split(" and "))
@@ -206,35 +177,29 @@ def test_a_move_that_is_possible_is_made(table: Table, thing: str, target: str) 
     assert broken_laws(table) == []
 
 
-def test_every_movable_kind_is_taken_somewhere() -> None:
+def test_every_movable_kind_has_a_place() -> None:
     assert {kind for kinds in TAKES.values() for kind in kinds} == set(MOVABLE)
 
 
-def put(environment: Tabletop, thing: str, target: str) -> None:
+def put(environment: Tabletop, thing: str, target: str) -> str:
     done = environment.act(Action("pick_place", (thing, target)))
     assert done.accepted, done.text
+    return done.text
 
 
 def hanoi(environment: Tabletop) -> list[tuple[str, str]]:
-    """The seven moves of a tower of three from the light peg or the middle one."""
+    """Return the seven moves that bring a tower of three to the dark peg."""
     rings = [name for name in environment.table.on if name.endswith("_ring")]
     large, medium, small = sorted(rings, key=lambda name: -environment.table.things[name].size)
     start = environment.table.on[large][0]
     spare = "middle_peg" if start == "light_peg" else "light_peg"
-    return [
-        (small, "dark_peg"),
-        (medium, spare),
-        (small, medium),
-        (large, "dark_peg"),
-        (small, start),
-        (medium, large),
-        (small, medium),
-    ]
+    first = [(small, "dark_peg"), (medium, spare), (small, medium)]
+    return [*first, (large, "dark_peg"), (small, start), (medium, large), (small, medium)]
 
 
-def test_a_tower_of_hanoi_takes_seven_moves_and_counts_what_stays() -> None:
+def test_a_tower_of_hanoi_is_solved_by_seven_moves_and_scores_each_ring_in_place() -> None:
     for seed in range(20):
-        environment = begun(f"towers_of_hanoi/{seed}")
+        environment = started(Tabletop, f"towers_of_hanoi/{seed}")
         scores = []
         for thing, target in hanoi(environment):
             assert not environment.ended
@@ -247,44 +212,38 @@ def test_a_tower_of_hanoi_takes_seven_moves_and_counts_what_stays() -> None:
             environment.act(Action("pick_place", ("red_ring", "dark_peg")))
 
 
-def test_a_pyramid_counts_block_by_block_whatever_the_colours() -> None:
-    environment = begun("stack_block_pyramid/0")
+def test_a_pyramid_scores_each_block_of_any_colour() -> None:
+    environment = started(Tabletop, "stack_block_pyramid/0")
     a, b, c, d, e, f = (name for name in environment.table.on if name.endswith("_block"))
     environment.table.on = {name: (f"spot_{number}",) for number, name in enumerate((a, b, c, d, e, f), start=1)}
-    put(environment, d, a)  # a tower beside the bases counts for nothing
+    put(environment, d, a)  # a tower beside the bases scores nothing
     assert environment.verdict().score == 0
     put(environment, d, "spot_10")
-    moves = [
-        (a, "right_base"),
-        (b, "left_base"),
-        (c, "middle_base"),
-        (d, f"{b} and {c}"),
-        (e, f"{a} and {c}"),
-        (f, f"{e} and {d}"),
-    ]
-    for number, (thing, target) in enumerate(moves, start=1):
-        put(environment, thing, target)
-        assert environment.verdict().score == pytest.approx(number / 6)
+    bases = [(a, "right_base"), (b, "left_base"), (c, "middle_base")]
+    texts = []
+    for thing, target in (*bases, (d, f"{b} and {c}"), (e, f"{a} and {c}"), (f, f"{e} and {d}")):
+        texts.append(put(environment, thing, target))
+        assert environment.verdict().score == pytest.approx(len(texts) / 6)
     assert environment.verdict().solved
+    assert texts[4] == f"You put {e} on {c} and {a}.", "from left to right, whichever is named first"
+    assert environment.table.position(d) == (0.5, 0.0, 2)
 
 
-def test_blocks_across_two_towers_are_no_pyramid() -> None:
-    environment = begun("stack_block_pyramid/0")
+def test_blocks_across_two_towers_score_less_than_a_pyramid() -> None:
+    environment = started(Tabletop, "stack_block_pyramid/0")
     a, b, c, d, e, f = (name for name in environment.table.on if name.endswith("_block"))
     environment.table.on = {a: ("left_base",), b: ("middle_base",), c: (a,), d: (b,), e: (c, d), f: ("right_base",)}
     assert environment.verdict().score == 0.5
 
 
-def test_the_box_is_done_only_when_it_holds_all_shapes_and_nothing_else() -> None:
+def test_packing_is_solved_when_the_box_has_all_shapes_and_nothing_else() -> None:
     seed = next(seed for seed in range(60) if ("brown_box",) in make_scene("packing_shapes", seed).on.values())
-    environment = begun(f"packing_shapes/{seed}")
+    environment = started(Tabletop, f"packing_shapes/{seed}")
     (intruder,) = environment.table.upon("brown_box")
-    for name in [
-        each for each in environment.table.on if environment.table.things[each].kind == "block" and each != intruder
-    ]:
-        if environment.table.on[name][0] not in environment.table.free_spots():
-            environment.act(Action("pick_place", (name, environment.table.free_spots()[0])))
-    shapes = [name for name in environment.table.on if environment.table.things[name].kind == "shape"]
+    things = environment.table.things
+    for name in (name for name in list(environment.table.on) if things[name].kind == "block" and name != intruder):
+        environment.act(Action("pick_place", (name, environment.table.free_spots()[0])))
+    shapes = [name for name in environment.table.on if things[name].kind == "shape"]
     refused = [name for name in shapes if not environment.act(Action("pick_place", (name, "brown_box"))).accepted]
     assert refused, "there is no room for all beside the intruder"
     assert 0 < environment.verdict().score < 1
@@ -294,8 +253,8 @@ def test_the_box_is_done_only_when_it_holds_all_shapes_and_nothing_else() -> Non
     assert environment.verdict().solved
 
 
-def test_the_share_is_that_of_the_scene_at_hand() -> None:
-    environment = begun("assembling_kits/2")
+def test_the_score_is_the_share_of_wanted_things_in_place() -> None:
+    environment = started(Tabletop, "assembling_kits/2")
     scene = make_scene("assembling_kits", 2)
     name, (hole,) = next(
         (name, supports) for name, supports in scene.wanted.items() if not environment.table.upon(name)

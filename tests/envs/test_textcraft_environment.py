@@ -1,31 +1,22 @@
-"""TextCraft's actions, what they tolerate, why they refuse, and what selectors may ask."""
+"""TextCraft: actions, tolerated spellings, refusals, and goals for selectors."""
 
 import pytest
 
 from planbook.envs import Action, EpisodeEnded, Observation, Selection, UnknownAction
 from planbook.envs.textcraft import Textcraft
 from planbook.envs.textcraft.planning import KNOWN
+from tests.envs.playing import do, started
 
 HOPPER_MINECART = "test/1"
 PAINTING = "test/85"
 
 
-def begun(task_id: str = HOPPER_MINECART) -> Textcraft:
-    environment = Textcraft()
-    environment.reset(Textcraft.select(Selection(ids=(task_id,)))[0])
-    return environment
+def start(task_id: str = HOPPER_MINECART) -> Textcraft:
+    return started(Textcraft, task_id)
 
 
-def do(environment: Textcraft, *calls: str) -> Observation:
-    """``get 2 oak logs`` and ``craft 1 chest using 8 oak planks``, one after the other; the last is returned."""
-    for call in calls:
-        name, _, rest = call.partition(" ")
-        last = environment.act(Action(name, tuple(rest.split(" using "))))
-    return last
-
-
-def test_a_solution_ends_the_episode_as_soon_as_the_target_is_crafted() -> None:
-    environment = begun()
+def test_crafting_the_target_ends_the_episode() -> None:
+    environment = start()
     do(environment, "get 10 iron ingot", "get 2 oak logs", *["craft 4 oak planks using 1 oak logs"] * 2)
     do(environment, "craft 1 chest using 8 oak planks", "craft 1 hopper using 1 chest, 5 iron ingot")
     assert not do(environment, "craft 1 minecart using 5 iron ingot").terminated
@@ -40,7 +31,7 @@ def test_a_solution_ends_the_episode_as_soon_as_the_target_is_crafted() -> None:
 
 
 def test_the_scene_is_the_first_observation_without_the_goal() -> None:
-    environment = begun()
+    environment = start()
     first = environment.reset(Textcraft.select(Selection(ids=(HOPPER_MINECART,)))[0]).text
     assert first == f"{environment.scene()}\n\nGoal: craft hopper minecart."
     assert environment.scene().splitlines()[:2] == ["Crafting commands:", "craft 4 warped planks using 1 warped stems"]
@@ -61,8 +52,8 @@ def test_the_scene_is_the_first_observation_without_the_goal() -> None:
         ("4 oak planks using 1 oak logs", ""),
     ],
 )
-def test_harmless_variations_of_a_command_are_understood(args: tuple[str, ...]) -> None:
-    environment = begun()
+def test_variations_of_a_command_are_understood(args: tuple[str, ...]) -> None:
+    environment = start()
     assert do(environment, "get get 1 Minecraft:Oak_Logs").text == "You get 1 oak logs."
     assert environment.act(Action("craft", args)) == Observation("You craft 4 oak planks.")
     assert environment.inventory() == {"oak planks": 4}
@@ -91,11 +82,13 @@ def test_harmless_variations_of_a_command_are_understood(args: tuple[str, ...]) 
         ("craft 1 chest using 4 oak planks, 4 birch planks", "one reads: craft 1 chest using 8 planks; planks is any"),
         ("craft 4 planks using 1 oak logs", "planks is a kind of item"),
         ("craft 1 oak logs using 1 oak wood", "oak logs cannot be crafted, it has to be got"),
+        ("craft 1 beehive using 1 oak logs", "no recipe makes beehive from exactly 1 oak logs."),
         ("craft 1 chest using 8 oak planks", "not enough, this takes 8 oak planks (0 carried)."),
+        ("craft 1 hopper using 1 chest, 5 iron ingot", "takes 1 chest (0 carried), 5 iron ingot (0 carried)"),
     ],
 )
-def test_a_refusal_says_why_and_changes_nothing(call: str, reason: str) -> None:
-    environment = begun()
+def test_a_refusal_gives_the_reason_and_changes_nothing(call: str, reason: str) -> None:
+    environment = start()
     refused = do(environment, "get 3 string", call)
     assert not refused.accepted
     assert refused.text.startswith("Nothing happens: ")
@@ -103,28 +96,16 @@ def test_a_refusal_says_why_and_changes_nothing(call: str, reason: str) -> None:
     assert environment.state() == "Inventory: 3 string."
 
 
-def test_a_refusal_names_everything_that_there_is_not_enough_of() -> None:
-    environment = begun()
-    refused = do(environment, "get 4 iron ingot", "craft 1 hopper using 1 chest, 5 iron ingot")
-    assert "this takes 1 chest (0 carried), 5 iron ingot (4 carried)" in refused.text
-
-
-def test_a_refusal_tells_no_recipe_that_was_not_shown() -> None:
-    assert do(begun(), "craft 1 beehive using 1 oak logs").text == (
-        "Nothing happens: no recipe makes beehive from exactly 1 oak logs."
-    )
-
-
-def test_white_wool_is_no_member_of_wool_and_the_refusal_lists_those_that_are() -> None:
-    refused = do(begun(PAINTING), "craft 1 painting using 8 stick, 1 white wool")
+def test_a_refusal_lists_the_members_of_a_kind() -> None:
+    refused = do(start(PAINTING), "craft 1 painting using 8 stick, 1 white wool")
     members = refused.text.partition("wool is any of: ")[2].rstrip(".").split(", ")
     assert len(members) == 15
     assert {"black wool", "red wool"} < set(members)
     assert "white wool" not in members
 
 
-def test_both_ways_of_restoring_lead_to_the_same_state_and_copies_share_nothing() -> None:
-    environment = begun()
+def test_a_snapshot_restores_the_inventory_in_any_instance() -> None:
+    environment = start()
     do(environment, "get 2 oak logs", "craft 4 oak planks using 1 oak logs")
     snapshot = environment.snapshot()
     do(environment, "get 5 string", "craft 4 oak planks using 1 oak logs")
@@ -138,72 +119,66 @@ def test_both_ways_of_restoring_lead_to_the_same_state_and_copies_share_nothing(
     assert other.inventory() == environment.inventory()
 
 
-class TestGoals:
-    def test_refusal_is_what_the_environment_would_say(self) -> None:
-        environment = begun()
-        do(environment, "get 2 oak logs")
-        calls = [
-            Action("get", ("1 oak logs",)),
-            Action("get", ("1 oak planks",)),
-            Action("craft", ("4 oak planks", "1 oak logs")),
-            Action("craft", ("1 chest", "8 oak planks")),
-            Action("craft", ("1 chest", "7 oak planks")),
-            Action("craft", ("4 oak planks using 1 oak logs",)),
-        ]
-        for call in calls:
-            snapshot, refusal = environment.snapshot(), environment.goals.refusal(call)
-            assert environment.snapshot() == snapshot
-            observation = environment.act(call)
-            assert observation.accepted == (refusal == "")
-            assert refusal in observation.text
-            environment.restore(snapshot)
+def test_the_refusal_of_a_goal_is_that_of_the_environment() -> None:
+    environment = start()
+    do(environment, "get 2 oak logs")
+    calls = [
+        Action("get", ("1 oak logs",)),
+        Action("get", ("1 oak planks",)),
+        Action("craft", ("4 oak planks", "1 oak logs")),
+        Action("craft", ("1 chest", "8 oak planks")),
+        Action("craft", ("4 oak planks using 1 oak logs",)),
+    ]
+    for call in calls:
+        snapshot, refusal = environment.snapshot(), environment.goals.refusal(call)
+        assert environment.snapshot() == snapshot
+        observation = environment.act(call)
+        assert observation.accepted == (refusal == "")
+        assert refusal in observation.text
+        environment.restore(snapshot)
+    with pytest.raises(UnknownAction, match="smelt"):
+        environment.goals.refusal(Action("smelt", ("1 iron ingot",)))
 
-    def test_a_goal_that_the_environment_does_not_have(self) -> None:
-        with pytest.raises(UnknownAction, match="smelt"):
-            begun().goals.refusal(Action("smelt", ("1 iron ingot",)))
 
-    def test_crafting_uses_up_what_the_command_states_and_getting_nothing(self) -> None:
-        goals = begun().goals
-        assert goals.materials(Action("craft", ("1 hopper", "1 chest, 5 iron ingot"))) == {"chest": 1, "iron ingot": 5}
-        assert goals.materials(Action("get", ("1 oak logs",))) == {}
-        assert goals.materials(Action("craft", ("1 hopper", "1 chest"))) == {"chest": 1}
-        assert goals.materials(Action("craft", ("1 hopper", "chests"))) == {}
-        assert not goals.is_open(Action("craft", ("1 hopper", "1 chest")))
+def test_the_materials_of_a_goal_are_the_stated_ingredients() -> None:
+    goals = start().goals
+    assert goals.materials(Action("craft", ("1 hopper", "1 chest, 5 iron ingot"))) == {"chest": 1, "iron ingot": 5}
+    assert goals.materials(Action("get", ("1 oak logs",))) == {}
+    assert goals.materials(Action("craft", ("1 hopper", "chests"))) == {}
+    assert not goals.is_open(Action("craft", ("1 hopper", "1 chest")))
 
-    def test_routes_are_the_other_members_and_the_other_commands(self) -> None:
-        goals = begun(PAINTING).goals
-        goal = Action("craft", ("4 stick", "2 oak planks"))
-        routes = goals.routes(goal)
-        assert routes[0] == goal
-        assert Action("craft", ("1 stick", "2 bamboo")) in routes
-        assert Action("craft", ("4 stick", "2 spruce planks")) in routes
-        assert len(routes) == len(set(routes)) == 1 + 7 + 1
-        assert goals.routes(Action("get", ("2 bamboo",))) == (Action("get", ("2 bamboo",)),)
-        faulty = Action("craft", ("4 stick", "3 oak planks"))
-        assert goals.routes(faulty) == (faulty,)
 
-    def test_every_route_is_a_command_that_the_environment_knows(self) -> None:
-        environment = begun(PAINTING)
-        for route in environment.goals.routes(Action("craft", ("1 painting", "8 stick, 1 red wool"))):
-            assert environment.goals.refusal(route).startswith("not enough")
+def test_the_routes_of_a_goal_are_other_members_of_a_kind_and_other_recipes() -> None:
+    environment = start(PAINTING)
+    goals = environment.goals
+    goal = Action("craft", ("4 stick", "2 oak planks"))
+    routes = goals.routes(goal)
+    assert routes[0] == goal
+    assert Action("craft", ("1 stick", "2 bamboo")) in routes
+    assert Action("craft", ("4 stick", "2 spruce planks")) in routes
+    assert len(routes) == len(set(routes)) == 1 + 7 + 1
+    for single in (Action("get", ("2 bamboo",)), Action("craft", ("4 stick", "3 oak planks"))):
+        assert goals.routes(single) == (single,)
+    for route in goals.routes(Action("craft", ("1 painting", "8 stick, 1 red wool"))):
+        assert goals.refusal(route).startswith("not enough")
 
-    def test_known_goals_are_the_shown_commands_and_what_they_start_from(self) -> None:
-        for task_id in (HOPPER_MINECART, PAINTING):
-            environment = begun(task_id)
-            known = environment.goals.known()
-            assert len(known) == len(set(known)) <= KNOWN
-            made = {str(goal.args[0]) for goal in known if goal.name == "craft"}
-            assert made <= {f"{recipe.count} {recipe.makes}" for recipe in environment.bench.shown}
-            assert f"1 {environment.task.params['target']}" in made  # type: ignore[union-attr]
-            for goal in known:
-                assert (
-                    environment.goals.refusal(goal) == ""
-                    if goal.name == "get"
-                    else "not enough" in environment.goals.refusal(goal)
-                )
 
-    def test_so_many_can_be_got_but_a_command_makes_what_it_makes(self) -> None:
-        goals = begun().goals
-        assert goals.times(Action("get", ("1 oak logs",)), 3) == Action("get", ("3 oak logs",))
-        planks = Action("craft", ("4 oak planks", "1 oak logs"))
-        assert goals.times(planks, 8) == planks
+def test_known_goals_are_the_shown_recipes_and_their_raw_ingredients() -> None:
+    for task_id in (HOPPER_MINECART, PAINTING):
+        environment = start(task_id)
+        assert environment.task is not None
+        known = environment.goals.known()
+        assert len(known) == len(set(known)) <= KNOWN
+        made = {str(goal.args[0]) for goal in known if goal.name == "craft"}
+        assert made <= {f"{recipe.count} {recipe.makes}" for recipe in environment.bench.shown}
+        assert f"1 {environment.task.params['target']}" in made
+        for goal in known:
+            refusal = environment.goals.refusal(goal)
+            assert refusal == "" if goal.name == "get" else "not enough" in refusal
+
+
+def test_only_the_count_of_a_get_goal_is_multiplied() -> None:
+    goals = start().goals
+    assert goals.times(Action("get", ("1 oak logs",)), 3) == Action("get", ("3 oak logs",))
+    planks = Action("craft", ("4 oak planks", "1 oak logs"))
+    assert goals.times(planks, 8) == planks

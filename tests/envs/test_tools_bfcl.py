@@ -1,4 +1,4 @@
-"""BFCL's 800 multi-turn tasks, through `module:`: every verdict is that of its own checker."""
+"""The 800 multi-turn tasks of BFCL, played through `module:`, compared with BFCL's checker."""
 
 import importlib
 import subprocess
@@ -20,7 +20,7 @@ INSTALL = [sys.executable, "-m", "pip", "install", "--no-deps", "bfcl-eval", "mp
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the package, installed without its dependencies, whose pins are bad."""
+    """Return a folder with the package, without its dependencies, which cannot be installed together."""
     folder = tmp_path_factory.mktemp("bfcl")
     done = subprocess.run([*INSTALL, "--quiet", "--target", folder], capture_output=True, text=True)
     if done.returncode:
@@ -37,24 +37,24 @@ def truth(packages: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def solved(folder: Path, left_out: int, count: int) -> dict[str, bool]:
-    """Play so many of the tasks, and return which were solved."""
+    """Play ``count`` tasks, and return which were solved."""
     importlib.import_module("bfcl").write_tasks(folder / "tasks.json", count)
-    given = ("--env", f"module:{TOOLS}/bfcl.py:Apis", "-o", f"tasks={folder}/tasks.json", "--out", folder / "run")
-    played = here("run", *given, "--planner", f"{TRUTH}:truth", "--planner-option", f"left_out={left_out}")
+    options = ("--env", f"module:{TOOLS}/bfcl.py:Apis", "-o", f"tasks={folder}/tasks.json", "--out", folder / "run")
+    played = here("run", *options, "--planner", f"{TRUTH}:truth", "--planner-option", f"left_out={left_out}")
     assert played.returncode == 0, played.printed
     return {row["task"]: row["solved"] for row in PlayedRun.read(folder / "run").episodes}
 
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(("left_out", "count"), [(-1, 800), (1, 160)], ids=["the ground truth", "a call left out"])
-def test_every_verdict_is_that_of_bfcls_checker(left_out: int, count: int, truth: Any, tmp_path: Path) -> None:
+def test_every_verdict_agrees_with_the_checker_of_bfcl(left_out: int, count: int, truth: Any, tmp_path: Path) -> None:
     checker = importlib.import_module("bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker")
-    theirs = {
+    valid = {
         id: checker.multi_turn_checker(
             [[calls] for calls in truth.calls_of(id, left_out)], entry["ground_truth"], entry, "", f"left_{left_out}"
         )["valid"]
         for id, entry in list(truth.entries().items())[:: 800 // count]
     }
-    assert len(theirs) == count
-    assert all(theirs.values()) is (left_out < 0)
-    assert solved(tmp_path, left_out, count) == theirs
+    assert len(valid) == count
+    assert all(valid.values()) is (left_out < 0)
+    assert solved(tmp_path, left_out, count) == valid

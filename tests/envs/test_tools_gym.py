@@ -1,4 +1,4 @@
-"""Gymnasium environments, with each kind of space."""
+"""Gymnasium environments: spaces, rewards and tasks."""
 
 from functools import partial
 from pathlib import Path
@@ -20,11 +20,8 @@ SPACES: dict[str, tuple[Any, list[Any], list[Any]]] = {
 }
 
 
-class Echo(gymnasium.Env[Any, Any]):
-    """Echoes the action.
-
-    It does nothing else.
-    """
+class AnyAction(gymnasium.Env[Any, Any]):
+    """An environment that takes any action of a space."""
 
     observation_space = spaces.Box(-9, 9, (2,))
 
@@ -40,10 +37,10 @@ class Echo(gymnasium.Env[Any, Any]):
 
 
 for each in SPACES:
-    gymnasium.register(f"Echo{each}-v0", entry_point=partial(Echo, space=each), disable_env_checker=True)
+    gymnasium.register(f"Echo{each}-v0", entry_point=partial(AnyAction, space=each), disable_env_checker=True)
 
 
-def played(name: str, **options: Any) -> Environment:
+def start(name: str, **options: Any) -> Environment:
     kind = load_environment(name)
     environment = kind(kind.Options.model_validate(options))
     (task,) = kind.select(Selection(seeds=(3,)), environment.options)
@@ -52,8 +49,8 @@ def played(name: str, **options: Any) -> Environment:
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_each_space_takes_its_own_values_only(space: str) -> None:
-    environment = played(f"gym:Echo{space}-v0")
+def test_a_space_takes_only_its_own_values(space: str) -> None:
+    environment = start(f"gym:Echo{space}-v0")
     _, good, bad = SPACES[space]
     for value in good:
         assert not environment.act(environment.actions["step"].bind(value)).failed
@@ -64,8 +61,8 @@ def test_each_space_takes_its_own_values_only(space: str) -> None:
     assert environment.measures() == {"reward": 1.5 * len(good), "steps": len(good)}
 
 
-def test_frozen_lake_is_played_to_its_end() -> None:
-    lake = played("gym:FrozenLake-v1", make={"is_slippery": False}, threshold=1)
+def test_frozen_lake_is_solved_at_its_goal() -> None:
+    lake = start("gym:FrozenLake-v1", make={"is_slippery": False}, threshold=1)
     first = lake.snapshot()
     assert "[S]FFF" in first.last.text
     for step in (1, 1, 2, 1, 2, 2):
@@ -78,7 +75,7 @@ def test_frozen_lake_is_played_to_its_end() -> None:
     lake.close()
 
 
-def test_a_file_of_tasks_judges_instead_of_the_reward(tmp_path: Path) -> None:
+def test_a_task_file_replaces_the_reward_as_judge(tmp_path: Path) -> None:
     file = tmp_path / "tasks.yaml"
     file.write_text("tasks: [{id: a, goal: What is the first number?, seed: 1, judge: {answer: 0.25}}]")
     kind = load_environment("gym:EchoBox-v0")
@@ -89,6 +86,6 @@ def test_a_file_of_tasks_judges_instead_of_the_reward(tmp_path: Path) -> None:
     assert environment.verdict().solved
 
 
-def test_an_unknown_id_is_told() -> None:
+def test_an_unknown_id_is_refused() -> None:
     with pytest.raises(UnknownEnvironment, match="NoSuch"):
         load_environment("gym:NoSuch-v0")

@@ -1,4 +1,4 @@
-"""MCP servers as environments: real servers, over stdio and streamable HTTP, well behaved and not."""
+"""MCP servers as environments, over stdio and streamable HTTP."""
 
 import json
 import os
@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from planbook.envs import Environment, EnvironmentBroken, Selection, UnknownEnvironment, load_environment
+from planbook.envs import Environment, EnvironmentBroken, UnknownEnvironment, load_environment
 from planbook.envs.secrets import literal_secrets
 from planbook.envs.tools.mcp_client import McpConnection, McpServer
+from tests.envs.playing import call, started
 
 pytest.importorskip("mcp")
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
@@ -23,53 +24,43 @@ UNRULY = Path(__file__).parents[1] / "tool_servers" / "unruly.py"
 SECRET = "hunter2-hunter2"
 
 
-def played(name: str, folder: Path, holds: str = "answer == 1", **options: object) -> Environment:
+def start(name: str, folder: Path, condition: str = "answer == 1", **options: object) -> Environment:
+    """Start a task that is solved if the condition holds."""
     file = folder / "tasks.yaml"
-    file.write_text(json.dumps({"tasks": [{"id": "a", "goal": "Tidy up.", "judge": {"assert": holds}}]}))
-    kind = load_environment(name)
-    environment = kind(kind.Options.model_validate({"tasks": str(file), **options}))
-    (task,) = kind.select(Selection(ids=("a",)), environment.options)
-    environment.reset(task)
-    return environment
-
-
-def act(environment: Environment, name: str, *args: object, **kwargs: object) -> object:
-    observed = environment.act(environment.actions[name].bind(*args, **kwargs))  # type: ignore[arg-type]
-    if observed.failed:
-        return f"failed: {observed.text}"
-    return json.loads(observed.text) if observed.structured else observed.text
+    file.write_text(json.dumps({"tasks": [{"id": "a", "goal": "Tidy up.", "judge": {"assert": condition}}]}))
+    return started(load_environment(name), "a", tasks=str(file), **options)
 
 
 def test_every_tool_is_an_action_with_its_signature_and_effect(tmp_path: Path) -> None:
-    files = played(FILES, tmp_path, "'b.txt' not in agent.list_files()")
+    files = start(FILES, tmp_path, "'b.txt' not in agent.list_files()")
     signatures = {name: str(spec.signature) for name, spec in files.actions.items()}
     assert signatures["write_file"] == "(name: str, text: str, mode: Literal['replace', 'append'] = 'replace') -> int"
     assert signatures["list_files"] == "() -> list[str]"
     effects = [files.actions[name].doc.splitlines()[-1] for name in ("read_file", "write_file", "remove_file")]
     assert effects == ["It only reads.", "It changes something.", "It may destroy something."]
-    assert act(files, "list_files") == ["a.txt", "b.txt", "draft.txt"]
-    assert act(files, "write_file", "a.txt", " and omega", "append") == 15
-    assert act(files, "read_file", "a.txt") == "alpha and omega"
-    assert act(files, "record", "a.txt") == {"size": 15}
-    assert "wrong arguments" in str(act(files, "write_file", "a.txt", "x", "prepend"))
-    assert str(act(files, "read_file", "none.txt")).startswith("failed: ")
+    assert call(files, "list_files") == ["a.txt", "b.txt", "draft.txt"]
+    assert call(files, "write_file", "a.txt", " and omega", "append") == 15
+    assert call(files, "read_file", "a.txt") == "alpha and omega"
+    assert call(files, "record", "a.txt") == {"size": 15}
+    assert "wrong arguments" in str(call(files, "write_file", "a.txt", "x", "prepend"))
+    assert str(call(files, "read_file", "none.txt")).startswith("failed: ")
     assert not files.verdict().solved
     kept = files.snapshot()
-    act(files, "remove_file", "b.txt")
+    call(files, "remove_file", "b.txt")
     assert files.verdict().solved
     files.close()
     files.reset(kept.task)
-    assert act(files, "read_file", "a.txt") == "alpha"
+    assert call(files, "read_file", "a.txt") == "alpha"
     files.close()
 
 
 @contextmanager
 def serving_http(folder: Path) -> Iterator[dict[str, object]]:
-    """Start the unruly server over streamable HTTP, and yield how clients reach it."""
-    given = {**os.environ, "SERVER_KEY": SECRET}
+    """Run the unruly server over streamable HTTP, and yield the configuration of its clients."""
+    environ = {**os.environ, "SERVER_KEY": SECRET}
     with open(folder / "errors.txt", "w") as errors:
         command = [sys.executable, str(UNRULY), "http"]
-        process = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=errors, text=True)
+        process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=errors, text=True)
     assert process.stdout is not None
     try:
         yield {"url": process.stdout.readline().strip(), "headers": {"Authorization": "Bearer ${PLANBOOK_TEST_KEY}"}}
@@ -97,45 +88,45 @@ def unruly_name(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def unruly(unruly_name: str, tmp_path: Path) -> Iterator[Environment]:
-    environment = played(unruly_name, tmp_path, timeout=60)
+    environment = start(unruly_name, tmp_path, timeout=60)
     yield environment
     environment.close()
 
 
 @pytest.mark.parametrize("unruly_name", ["stdio", pytest.param("http", marks=pytest.mark.deep)], indirect=True)
-def test_a_server_that_hangs_or_changes_its_tools_is_found_out(unruly_name: str, tmp_path: Path) -> None:
-    unruly = played(unruly_name, tmp_path, "agent.bad.wait()", timeout=3)
-    assert "bad did not answer within 3 s while calling hang" in str(act(unruly, "bad.hang"))
-    assert act(unruly, "bad.fail") == "failed: ok"
+def test_a_server_that_hangs_or_changes_its_tools_breaks_the_environment(unruly_name: str, tmp_path: Path) -> None:
+    unruly = start(unruly_name, tmp_path, "agent.bad.wait()", timeout=3)
+    assert "bad did not answer within 3 s while calling hang" in str(call(unruly, "bad.hang"))
+    assert call(unruly, "bad.fail") == "failed: ok"
     with pytest.raises(EnvironmentBroken, match=r"a: its assertions cannot run: .* bad did not answer within 3 s"):
         unruly.verdict()
-    act(unruly, "bad.change")
+    call(unruly, "bad.change")
     with pytest.raises(EnvironmentBroken, match="changed its tools: gone die"):
-        act(unruly, "bad.fail")
+        call(unruly, "bad.fail")
     unruly.close()
 
 
-def test_several_servers_stand_under_their_names_and_errors_say_what_happened(unruly: Environment) -> None:
-    """No secret is in them, nor in anything else that a server says."""
-    assert act(unruly, "bad.secret") == "the key is ***"
-    assert SECRET not in str(act(unruly, "bad.tell"))
+def test_servers_have_their_names_and_errors_describe_what_happened(unruly: Environment) -> None:
+    """Neither the errors nor anything else that a server sends contains a secret."""
+    assert call(unruly, "bad.secret") == "the key is ***"
+    assert SECRET not in str(call(unruly, "bad.tell"))
     assert unruly.actions["bad.odd_name"].doc == "Key ***."
     shown = f"{unruly.about} {unruly.versions()} {unruly.options} {unruly.actions}"
     assert SECRET not in shown
-    assert act(unruly, "files.read_file", "a.txt") == "alpha"
-    assert "output schema" in str(act(unruly, "bad.lie"))
-    assert "10,000,000 characters" in str(act(unruly, "bad.much"))
-    assert "binary data (image/png, 6 bytes)" in str(act(unruly, "bad.image"))
-    assert act(unruly, "bad.fail") == "failed: ok"
-    assert act(unruly, "bad.odd_name", "x") == "{'from': 'x'}"
-    assert act(unruly, "bad.odd_name", "x", 3) == "{'from': 'x', 'a b': 3}"
-    assert "wrong arguments at ['a b']" in str(act(unruly, "bad.odd_name", "x", 2))
+    assert call(unruly, "files.read_file", "a.txt") == "alpha"
+    assert "output schema" in str(call(unruly, "bad.lie"))
+    assert "10,000,000 characters" in str(call(unruly, "bad.much"))
+    assert "binary data (image/png, 6 bytes)" in str(call(unruly, "bad.image"))
+    assert call(unruly, "bad.fail") == "failed: ok"
+    assert call(unruly, "bad.odd_name", "x") == "{'from': 'x'}"
+    assert call(unruly, "bad.odd_name", "x", 3) == "{'from': 'x', 'a b': 3}"
+    assert "wrong arguments at ['a b']" in str(call(unruly, "bad.odd_name", "x", 2))
     with pytest.raises(EnvironmentBroken, match=r"bad died while calling die(; its last words: out of luck)?"):
-        act(unruly, "bad.die")
+        call(unruly, "bad.die")
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("mcp:", "names no server"),
         ("mcp:server 'a b", "the command cannot be read: No closing quotation"),
@@ -147,17 +138,17 @@ def test_several_servers_stand_under_their_names_and_errors_say_what_happened(un
         ("mcp:server --key $PLANBOOK_NO_SUCH", "PLANBOOK_NO_SUCH is not set"),
     ],
 )
-def test_a_server_that_cannot_be_reached_says_why(name: str, told: str) -> None:
+def test_a_server_that_cannot_be_reached_is_refused_with_the_reason(name: str, message: str) -> None:
     assert "PLANBOOK_NO_SUCH" not in os.environ
-    with pytest.raises(UnknownEnvironment, match=told):
+    with pytest.raises(UnknownEnvironment, match=message):
         load_environment(name)
 
 
-def test_a_silent_server_is_left_at_once_when_it_is_given_up() -> None:
-    begun = time.monotonic()
+def test_a_silent_server_is_stopped_at_its_start_timeout() -> None:
+    start = time.monotonic()
     with pytest.raises(EnvironmentBroken, match="the MCP server sleep did not get ready within 1 s"):
         McpConnection(McpServer("sleep", ("sleep", "1000")), 30, start_timeout=1)
-    assert time.monotonic() - begun < 25
+    assert time.monotonic() - start < 25
 
 
 @pytest.mark.parametrize(
@@ -181,5 +172,5 @@ def test_a_secret_in_a_command_is_refused(command: str) -> None:
 @pytest.mark.parametrize(
     "options", ["--key $KEY", "--keys", "--sort-key name", "--max-token 4000", "--key-file /keys/a", "A=b c"]
 )
-def test_a_command_without_a_secret_is_not(options: str) -> None:
+def test_a_command_without_a_secret_is_accepted(options: str) -> None:
     assert literal_secrets(["server", *options.split()]) == set()

@@ -1,4 +1,4 @@
-"""Generated JSON Schemas: the signature, the checked call and JSON Schema validation agree."""
+"""Random JSON Schemas: the signature accepts what JSON Schema validation accepts."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ TOOLS = st.builds(
 
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(TOOLS, st.data())
-def test_signature_checked_call_and_validation_agree(schema: dict[str, Any], data: st.DataObject) -> None:
+def test_the_signature_and_the_validation_of_a_schema_agree(schema: dict[str, Any], data: st.DataObject) -> None:
     tool = tool_of("server", "tool", McpTool(name="tool", input_schema=schema))
     names = [each.name for each in tool.arguments]
     assert len(set(names)) == len(names) == len(schema["properties"])
@@ -88,7 +88,7 @@ def test_signature_checked_call_and_validation_agree(schema: dict[str, Any], dat
 
 
 def _fitting(schema: Any) -> st.SearchStrategy[Any]:
-    """Return values that are likely to fit, so that not every call is refused."""
+    """Return values that are likely to fit a schema."""
     if not isinstance(schema, dict):
         return VALUES
     if "enum" in schema:

@@ -1,4 +1,4 @@
-"""The toy environment, and through it what every environment inherits."""
+"""The toy environment, and what every environment inherits."""
 
 import pytest
 from hypothesis import given
@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 
 from planbook.envs import Action, Diverged, EpisodeEnded, Observation, Selection, UnknownAction, action
 from planbook.envs.toy import THINGS, Toy
+from tests.envs.playing import started
 
 CALLS = st.one_of(
     st.builds(lambda n: Action("open", (f"box_{n}",)), st.integers(0, 9)),
@@ -15,14 +16,8 @@ CALLS = st.one_of(
 )
 
 
-def begun(task_id: str = "fetch/0") -> Toy:
-    environment = Toy()
-    environment.reset(Toy.tasks(Selection(ids=(task_id,)))[0])
-    return environment
-
-
 class WithoutCopy(Toy):
-    """The toy environment with the snapshots that environments without a cheap copy get."""
+    """The toy environment without a cheap copy of its state: it restores by replay."""
 
     def _save(self) -> object:
         return None
@@ -32,8 +27,7 @@ class WithoutCopy(Toy):
 def test_both_ways_of_restoring_lead_to_the_same_state(before: list[Action], after: list[Action]) -> None:
     texts = []
     for kind in (Toy, WithoutCopy):
-        environment = kind()
-        environment.reset(Toy.tasks(Selection(ids=("fetch_two/3",)))[0])
+        environment = started(kind, "fetch_two/3")
         walk(environment, before)
         snapshot, state = environment.snapshot(), environment.state()
         walk(environment, after)
@@ -48,7 +42,7 @@ def walk(environment: Toy, actions: list[Action]) -> list[Observation]:
 
 
 def test_a_solution_ends_the_episode_and_nothing_acts_after_it() -> None:
-    environment = begun()
+    environment = started(Toy, "fetch/0")
     assert environment.task is not None
     wanted = TypeAdapter(list[str]).validate_python(environment.task.params["things"])[0]
     for number in range(1, 9):
@@ -62,9 +56,9 @@ def test_a_solution_ends_the_episode_and_nothing_acts_after_it() -> None:
         environment.act(Action("open", ("box_1",)))
 
 
-def test_an_unknown_action_names_the_actions_there_are() -> None:
+def test_an_unknown_action_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UnknownAction, match=r"open, put, take"):
-        begun().act(Action("fly"))
+        started(Toy, "fetch/0").act(Action("fly"))
 
 
 def test_an_action_before_the_first_reset_is_refused() -> None:
@@ -72,12 +66,12 @@ def test_an_action_before_the_first_reset_is_refused() -> None:
         Toy().act(Action("put", ("key",)))
 
 
-def test_a_limit_takes_the_types_in_turn() -> None:
+def test_a_limit_takes_tasks_from_each_type_in_turn() -> None:
     chosen = Toy.tasks(Selection(limit=3, seeds=(7, 8)))
     assert [task.id for task in chosen] == ["fetch/7", "fetch_two/7", "fetch/8"]
 
 
-def test_an_environment_that_answers_differently_is_found_when_it_is_walked_again() -> None:
+def test_a_replay_with_another_observation_is_refused() -> None:
     class Forgetful(WithoutCopy):
         openings = 0
 
@@ -87,8 +81,7 @@ def test_an_environment_that_answers_differently_is_found_when_it_is_walked_agai
             type(self).openings += 1
             return Observation(f"opening {self.openings}")
 
-    environment = Forgetful()
-    environment.reset(Toy.tasks(Selection(ids=("fetch/0",)))[0])
+    environment = started(Forgetful, "fetch/0")
     environment.act(Action("open", ("box_1",)))
     with pytest.raises(Diverged, match=r"action 1, open\('box_1'\): expected 'opening 1', got 'opening 2'"):
         environment.restore(environment.snapshot())
@@ -100,3 +93,7 @@ def test_a_call_is_bound_as_python_binds_it() -> None:
     assert str(spec.bind("key", "box_1")) == "take('key', 'box_1')"
     with pytest.raises(TypeError, match="box"):
         spec.bind("key")
+
+
+def test_the_toy_lists_no_possible_actions() -> None:
+    assert Toy().possible_actions() is None

@@ -1,15 +1,11 @@
-"""Episodes on web pages: coming back, ending, what plans reach, and browsers that die."""
+"""Episodes on web pages: snapshots, ends, plans, and browsers that die."""
 
-import os
-import signal
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from planbook.envs.browser import chromium
-from planbook.envs.browser.watchdog import processes_naming
 from planbook.envs.errors import BadSelection, EnvironmentBroken, EpisodeEnded
 from planbook.envs.types import Selection
 from planbook.envs.web import Web
@@ -17,73 +13,74 @@ from planbook.envs.web.environment import WebOptions
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.types import FeedbackKind
 from planbook.sandbox import Sandbox
+from tests.browser import kill_browser
 from tests.webserver import Pages, act, at, click, number
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def played(base: str) -> Iterator[Web]:
+def web(base: str) -> Iterator[Web]:
     environment = at(base, "/")
     yield environment
     environment.close()
 
 
-def test_a_restored_moment_has_its_pages_scrolling_history_notes_and_numbers(played: Web) -> None:
-    act(played, "goto", "/two")
-    act(played, "goto", "/tall")
-    deep = number(played, "deep")
-    here = act(played, "scroll", "down")
-    act(played, "note_down", "a note")
-    moment, offered = played.snapshot(), played.possible_actions()
-    act(played, "click", deep)
-    act(played, "goto", "/links")
-    act(played, "note_down", "another")
-    click(played, "new")
-    back = played.restore(moment)
+def test_a_restored_snapshot_has_its_page_scrolling_history_notes_and_numbers(web: Web) -> None:
+    act(web, "goto", "/two")
+    act(web, "goto", "/tall")
+    deep = number(web, "deep")
+    here = act(web, "scroll", "down")
+    act(web, "note_down", "a note")
+    snapshot, offered = web.snapshot(), web.possible_actions()
+    act(web, "click", deep)
+    act(web, "goto", "/links")
+    act(web, "note_down", "another")
+    click(web, "new")
+    back = web.restore(snapshot)
     assert back.text == here.text
-    assert played.possible_actions() == offered
-    assert played.state().endswith("Noted down:\n- a note")
-    assert number(played, "deep") == deep
-    assert "Title: 'Second'" in act(played, "go_back").text
-    assert "Title: 'Home'" in act(played, "go_back").text
-    assert "no page to go back to" in act(played, "go_back").text
-    assert "Title: 'Second'" in act(played, "go_forward").text
-    assert "Title: 'Tall'" in act(played, "go_forward").text
+    assert web.possible_actions() == offered
+    assert web.state().endswith("Noted down:\n- a note")
+    assert number(web, "deep") == deep
+    assert "Title: 'Second'" in act(web, "go_back").text
+    assert "Title: 'Home'" in act(web, "go_back").text
+    assert "no page to go back to" in act(web, "go_back").text
+    assert "Title: 'Second'" in act(web, "go_forward").text
+    assert "Title: 'Tall'" in act(web, "go_forward").text
 
 
-def test_whoever_goes_on_from_a_restored_page_has_no_way_forward(played: Web) -> None:
-    act(played, "goto", "/two")
-    act(played, "go_back")
-    moment = played.snapshot()
-    played.restore(moment)
-    act(played, "goto", "/tall")
-    assert "no page to go forward to" in act(played, "go_forward").text
-    assert "Title: 'Home'" in act(played, "go_back").text
+def test_a_new_page_after_a_restore_ends_the_way_forward(web: Web) -> None:
+    act(web, "goto", "/two")
+    act(web, "go_back")
+    snapshot = web.snapshot()
+    web.restore(snapshot)
+    act(web, "goto", "/tall")
+    assert "no page to go forward to" in act(web, "go_forward").text
+    assert "Title: 'Home'" in act(web, "go_back").text
 
 
-def test_a_restore_asks_again_and_never_stores_twice(played: Web) -> None:
-    act(played, "goto", "/links")
-    click(played, "post")
-    moment = played.snapshot()
+def test_a_restore_repeats_no_post_request(web: Web) -> None:
+    act(web, "goto", "/links")
+    click(web, "post")
+    snapshot = web.snapshot()
     Pages.seen.clear()
-    played.restore(moment)
+    web.restore(snapshot)
     assert not [each for each in Pages.seen if each.startswith("POST")]
     assert "GET /post" in Pages.seen
 
 
-def test_several_tabs_come_back(played: Web) -> None:
-    act(played, "new_tab")
-    act(played, "goto", "/two")
-    act(played, "switch_tab", 1)
-    moment, here = played.snapshot(), played.scene()
-    act(played, "switch_tab", 2)
-    act(played, "close_tab")
-    assert played.restore(moment).text == here
-    assert "Title: 'Second'" in act(played, "switch_tab", 2).text
+def test_a_restored_snapshot_has_its_tabs(web: Web) -> None:
+    act(web, "new_tab")
+    act(web, "goto", "/two")
+    act(web, "switch_tab", 1)
+    snapshot, here = web.snapshot(), web.scene()
+    act(web, "switch_tab", 2)
+    act(web, "close_tab")
+    assert web.restore(snapshot).text == here
+    assert "Title: 'Second'" in act(web, "switch_tab", 2).text
 
 
-def test_an_episode_begins_without_cookies_storage_and_history(base: str) -> None:
+def test_an_episode_starts_without_cookies_storage_and_history(base: str) -> None:
     environment = at(base, "/store")
     assert "'new bare'" in environment.scene()
     assert "'old a=1'" in act(environment, "goto", "/store").text
@@ -97,31 +94,31 @@ def test_an_episode_begins_without_cookies_storage_and_history(base: str) -> Non
     other.close()
 
 
-def test_stop_ends_the_episode_and_a_task_without_checks_is_never_solved(played: Web) -> None:
-    last = act(played, "stop", "12.50")
+def test_stop_ends_the_episode_and_a_task_without_checks_stays_unsolved(web: Web) -> None:
+    last = act(web, "stop", "12.50")
     assert last.terminated
-    assert not played.verdict().solved
-    assert played.unjudged() == "answer: 12.50"
+    assert not web.verdict().solved
+    assert web.unjudged() == "answer: 12.50"
     with pytest.raises(EpisodeEnded):
-        act(played, "go_back")
+        act(web, "go_back")
 
 
-def test_a_page_that_is_not_there_cannot_be_the_start(base: str) -> None:
+def test_an_unreachable_start_breaks_the_environment(base: str) -> None:
     with pytest.raises(EnvironmentBroken, match="cannot be opened"):
         at("http://127.0.0.1:1", "/")
 
 
-def test_a_start_and_a_file_of_tasks_exclude_each_other(base: str) -> None:
+def test_a_start_and_a_task_file_exclude_each_other(base: str) -> None:
     with pytest.raises(ValueError, match="one of the two"):
         WebOptions(start=base, tasks=Path("x.json"))
     with pytest.raises(BadSelection):
         Web.select(Selection(ids=("no/1",)))
 
 
-def test_what_a_page_says_reaches_no_host_function(played: Web) -> None:
-    assert played.task is not None
+def test_text_of_a_page_cannot_call_actions(web: Web) -> None:
+    assert web.task is not None
     with Sandbox() as sandbox:
-        episode = Episode(played.task, played, sandbox, MemoryJournal(), settings=EpisodeSettings(actions=20))
+        episode = Episode(web.task, web, sandbox, MemoryJournal(), settings=EpisodeSettings(actions=20))
         episode.begin()
         feedback = episode.run("page = agent.goto('/lies')\nfound = agent.find(role='button')\nprint(page, found)")
         assert feedback.kind is FeedbackKind.UNFINISHED
@@ -130,7 +127,7 @@ def test_what_a_page_says_reaches_no_host_function(played: Web) -> None:
         raised = episode.run("exec(page)")
         assert raised.kind is FeedbackKind.CHECK
         episode.run("agent.goto('/two')")
-        assert not played.ended
+        assert not web.ended
         episode.close()
 
 
@@ -138,10 +135,7 @@ def test_what_a_page_says_reaches_no_host_function(played: Web) -> None:
 def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
     environment = at(base, "/")
     first = chromium.shared()
-    for process in processes_naming(first.profile.encode()):
-        with suppress(FileNotFoundError, ProcessLookupError):
-            if b"watchdog" not in Path(f"/proc/{process}/cmdline").read_bytes():
-                os.kill(process, signal.SIGKILL)
+    kill_browser()
     for _ in range(2):
         with pytest.raises(EnvironmentBroken, match="gone"):
             act(environment, "goto", "/two")
@@ -153,7 +147,7 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
     environment.close()
 
 
-def test_only_the_papers_actions(base: str) -> None:
+def test_the_actions_of_the_paper_come_without_queries(base: str) -> None:
     offered = Web.offered(WebOptions(start=base, paper_actions=True))
     assert sorted(offered.actions) == sorted(
         ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")

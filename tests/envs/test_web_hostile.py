@@ -1,4 +1,4 @@
-"""Pages that behave badly: the environment tells it and goes on."""
+"""Pages that behave badly: the environment reports it and continues."""
 
 from collections.abc import Iterator
 
@@ -11,14 +11,14 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def played(base: str) -> Iterator[Web]:
+def web(base: str) -> Iterator[Web]:
     environment = at(base, "/links")
     yield environment
     environment.close()
 
 
 @pytest.mark.deep
-def test_a_page_that_never_loads(base: str) -> None:
+def test_a_page_that_never_loads_is_refused(base: str) -> None:
     environment = at(base, "/links", patience=2)
     for seen in (click(environment, "slow"), act(environment, "goto", "/slow")):
         assert "Nothing happens: the page did not load within 2 seconds." in seen.text
@@ -27,7 +27,7 @@ def test_a_page_that_never_loads(base: str) -> None:
     environment.close()
 
 
-def test_a_script_without_end_costs_the_tab_and_nothing_else(base: str) -> None:
+def test_an_endless_script_costs_only_its_tab(base: str) -> None:
     environment = at(base, "/two", patience=2)
     act(environment, "goto", "/links")
     lost = click(environment, "loop")
@@ -39,34 +39,34 @@ def test_a_script_without_end_costs_the_tab_and_nothing_else(base: str) -> None:
     environment.close()
 
 
-def test_a_crash_costs_the_tab_and_nothing_else(base: str, played: Web) -> None:
-    act(played, "goto", "/two")
-    assert played._browsing is not None
-    context = played._browsing.context
-    context.connection.post("Page.crash", played._browsing.tab.target.session)
-    while not played._browsing.tab.target.gone:
+def test_a_crash_costs_only_its_tab(base: str, web: Web) -> None:
+    act(web, "goto", "/two")
+    assert web._browsing is not None
+    context = web._browsing.context
+    context.connection.post("Page.crash", web._browsing.tab.target.session)
+    while not web._browsing.tab.target.gone:
         context.connection.listen(1)
-    assert "The tab was lost and replaced by an empty one: the page crashed." in act(played, "scroll", "down").text
-    assert "Title: 'Links'" in act(played, "go_back").text
+    assert "The tab was lost and replaced by an empty one: the page crashed." in act(web, "scroll", "down").text
+    assert "Title: 'Links'" in act(web, "go_back").text
 
 
-def test_dialogs_are_answered_and_told(played: Web) -> None:
-    act(played, "goto", "/dialogs")
-    assert "A dialog (alert) said 'first [1] button'; it was closed." in click(played, "alert").text
-    sure = click(played, "confirm")
+def test_dialogs_are_answered_and_reported(web: Web) -> None:
+    act(web, "goto", "/dialogs")
+    assert "A dialog (alert) said 'first [1] button'; it was closed." in click(web, "alert").text
+    sure = click(web, "confirm")
     assert "A dialog (confirm) said 'sure?'; it was answered with OK." in sure.text
     assert "Title: 'true'" in sure.text
-    who = click(played, "prompt")
+    who = click(web, "prompt")
     assert "A dialog (prompt) said 'who?'; it was cancelled." in who.text
     assert "Title: 'null'" in who.text
-    click(played, "hold")
-    left = act(played, "goto", "/two")
+    click(web, "hold")
+    left = act(web, "goto", "/two")
     assert "A dialog (beforeunload) came up; the page was left." in left.text
     assert "Title: 'Second'" in left.text
 
 
 @pytest.mark.deep
-def test_dialogs_without_end(base: str) -> None:
+def test_endless_dialogs_cost_the_tab(base: str) -> None:
     environment = at(base, "/dialogs", patience=2)
     seen = click(environment, "endless")
     assert "A dialog (alert) said 'again'; it was closed. (3 times)" in seen.text
@@ -75,94 +75,92 @@ def test_dialogs_without_end(base: str) -> None:
     environment.close()
 
 
-def test_downloads_are_refused(played: Web) -> None:
-    seen = click(played, "file")
+def test_downloads_are_refused(web: Web) -> None:
+    seen = click(web, "file")
     assert "The page wanted to download the file 'a.bin'; nothing is downloaded here." in seen.text
     assert "Title: 'Links'" in seen.text
 
 
-def test_pop_ups_become_tabs_with_their_dialogs_answered(played: Web) -> None:
+def test_popups_become_tabs_whose_dialogs_are_answered(web: Web) -> None:
     answered = "A dialog (alert) said 'from a popup'; it was closed."
     for _ in range(4):
-        if answered in (seen := click(played, "popup")).text:
+        if answered in (seen := click(web, "popup")).text:
             break
-        assert "was closed again: the page did not answer" in seen.text, "its dialog came before anybody listened"
+        assert "was closed again: the page did not answer" in seen.text, "its dialog came before we listened"
     assert answered in seen.text
     assert "Tabs: 1, 2 (current)" in seen.text
-    closed = click(played, "close me")
+    closed = click(web, "close me")
     assert "A tab was closed by its page." in closed.text
     assert "Title: 'Links'" in closed.text
 
 
-def test_there_is_a_limit_to_tabs(played: Web) -> None:
-    seen = click(played, "many")
+def test_the_number_of_tabs_is_limited(web: Web) -> None:
+    seen = click(web, "many")
     assert "8 are open, it was not opened. (13 times)" in seen.text
     assert "Tabs: 1, 2, 3, 4, 5, 6, 7, 8 (current)" in seen.text
-    assert "as many tabs as there can be" in act(played, "new_tab").text
+    assert "as many tabs as there can be" in act(web, "new_tab").text
 
 
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
         ("file:///etc/passwd", "addresses of the kind 'file' are not opened"),
-        ("chrome://version", "addresses of the kind 'chrome' are not opened"),
         ("javascript:alert(1)", "addresses of the kind 'javascript' are not opened"),
         ("data:text/html,x", "addresses of the kind 'data' are not opened"),
-        ("view-source:http://127.0.0.1", "addresses of the kind 'view-source' are not opened"),
         ("nonsense", "an address begins with http://, https://, or /"),
         ("http://", "the address is not well-formed"),
         ("http://127.0.0.1:1/", "127.0.0.1:1 may not be visited here; allowed is 127.0.0.1:"),
         ("http://example.org/", "example.org:80 may not be visited here"),
     ],
 )
-def test_addresses_that_are_not_opened(played: Web, address: str, reason: str) -> None:
-    seen = act(played, "goto", address)
+def test_forbidden_addresses_are_refused(web: Web, address: str, reason: str) -> None:
+    seen = act(web, "goto", address)
     assert not seen.accepted
     assert reason in seen.text.split("\n")[0]
     assert "Title: 'Links'" in seen.text
 
 
-def test_pages_cannot_lead_to_what_is_not_allowed(base: str, played: Web) -> None:
-    seen = click(played, "elsewhere")
+def test_pages_cannot_lead_to_forbidden_addresses(base: str, web: Web) -> None:
+    seen = click(web, "elsewhere")
     assert "Nothing happens: 'http://127.0.0.1:1/x' was not opened: 127.0.0.1:1 may not" in seen.text
     assert not seen.accepted
-    assert "Title: 'Links'" in click(played, "local").text
+    assert "Title: 'Links'" in click(web, "local").text
     with serving() as other:
-        assert act(played, "goto", "/to?" + other).accepted
+        assert act(web, "goto", "/to?" + other).accepted
         Pages.seen.clear()
-        click(played, "load")
-        click(played, "open")
-        assert "refused" in played._last.text
+        click(web, "load")
+        click(web, "open")
+        assert "refused" in web._last.text
         assert not [each for each in Pages.seen if each.endswith("/two")]
 
 
-def test_text_of_a_page_cannot_pass_for_lines_of_ours(played: Web) -> None:
-    lines = act(played, "goto", "/lies").text.split("\n")
+def test_text_of_a_page_cannot_imitate_our_lines(web: Web) -> None:
+    lines = act(web, "goto", "/lies").text.split("\n")
     assert [line[:8] for line in lines[:3]] == ["Address:", 'Title: "', "In view "]
     assert [line.partition("] ")[2].split(" ")[0] for line in lines[3:]] == ["button", "paragraph", "paragraph"]
     assert not any(mark in "".join(lines) for mark in ("\u202e", "\u2028"))
-    assert "there is no element [98]" in act(played, "click", 98).text
+    assert "there is no element [98]" in act(web, "click", 98).text
 
 
-def test_a_server_that_hangs_up(played: Web) -> None:
-    seen = click(played, "closed")
+def test_a_server_without_a_response_is_reported(web: Web) -> None:
+    seen = click(web, "closed")
     assert "/closed' could not be loaded (EMPTY_RESPONSE)." in seen.text.split("\n")[0]
     assert not seen.accepted
     assert "Title: 'Links'" in seen.text
-    assert "Posted" in click(played, "post").text
+    assert "Posted" in click(web, "post").text
 
 
 @pytest.mark.deep
-def test_a_lost_tab_in_the_background_and_a_page_that_fails_to_come_back(base: str) -> None:
+def test_a_lost_background_tab_and_a_failed_restore_are_reported(base: str) -> None:
     environment = at(base, "/two", patience=2)
-    moment = environment.snapshot()
+    snapshot = environment.snapshot()
     act(environment, "new_tab")
     act(environment, "goto", "/once")
     looping = environment.snapshot()
     assert environment._browsing is not None
     environment._browsing.context.connection.post("Page.crash", environment._browsing.tabs[0].target.session)
     assert "The tab was lost and replaced by an empty one" in act(environment, "switch_tab", 1).text
-    assert "Title: 'Second'" in environment.restore(moment).text
+    assert "Title: 'Second'" in environment.restore(snapshot).text
     back = environment.restore(looping)
     assert back.accepted
     assert "The tab was lost and replaced by an empty one: the page did not answer for 2 seconds." in back.text

@@ -1,4 +1,4 @@
-"""Judging: how answers, addresses, pages and servers are compared; nothing counts as solved without being done."""
+"""Judging web tasks: answers, addresses, pages and changes on the server."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ def end(
     pages: Mapping[str, str] | None = None,
     made: Mapping[str, str | None] | None = None,
 ) -> EpisodeEnd:
-    """How an episode ended; ``made`` is what has changed on our site."""
+    """Return the end of an episode; ``made`` has the changes on our site."""
     found = pages or {}
     changes = None if made is None else lambda: made
     return EpisodeEnd(answer, url, lambda url, selector, script: found.get(f"{url}{selector}{script}", ""), changes)
@@ -57,55 +57,50 @@ SHIPPED = [with_site_addresses(each, {"trac": "http://127.0.0.1:9"}) for each in
         ("items", ["oskar", "yuki"], ["yuki, oskar", "Oskar and yuki.", "oskar;yuki"], ["oskar", "oskar, yuki, mira"]),
     ],
 )
-def test_answers(how: str, values: list[str], right: list[str], wrong: list[str]) -> None:
+def test_answers_are_compared_as_the_check_says(
+    how: str, values: list[str], right: list[str], wrong: list[str]
+) -> None:
     check = AnswerCheck.model_validate({"how": how, "values": values})
     assert [answer for answer in right if not judge(task(check), end(answer)).solved] == []
     assert [answer for answer in wrong if judge(task(check), end(answer)).solved] == []
     assert not judge(task(check), end(None)).solved
 
 
-@pytest.mark.parametrize("answer", ["N/A", "n/a", "N/A: there is no such ticket", '"N/A"', "N/A."])
-def test_unachievable_is_said_by_na(answer: str) -> None:
-    assert judge(task(UnachievableCheck()), end(answer)).solved
-
-
-@pytest.mark.parametrize("answer", [None, "", "nap time", "It is n/a", "natural"])
-def test_other_answers_do_not_say_so(answer: str | None) -> None:
-    assert not judge(task(UnachievableCheck()), end(answer)).solved
-
-
-SAME = [
-    ("http://h:80/a/", "http://h/a"),
-    ("https://h:443/a", "http://H/a#part"),
-    ("http://h/q?b=2&a=1", "http://h/q?a=1&b=2"),
-    ("http://h/m/0.9%20Fixes", "http://h/m/0.9 Fixes"),
-    ("http://h/m?x=a+b", "http://h/m?x=a%20b"),
-]
-
-
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_equal_pages_have_equal_addresses(one: str, other: str) -> None:
-    assert addresses.equal(one, [other])
-    assert addresses.equal(other, [one])
+def test_only_na_solves_an_unachievable_task() -> None:
+    solved = {
+        answer: judge(task(UnachievableCheck()), end(answer)).solved
+        for answer in ("n/a", "N/A: there is no such ticket", '"N/A"', "N/A.", None, "", "nap time", "It is n/a")
+    }
+    assert list(solved.values()) == [True] * 4 + [False] * 4
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [("http://h/a", "http://h/b"), ("http://h/a", "http://h:81/a"), ("http://h/q?a=1", "http://h/q"), ("", "http://h")],
+    ("one", "other", "equal"),
+    [
+        ("http://h:80/a/", "http://h/a", True),
+        ("https://h:443/a", "http://H/a#part", True),
+        ("http://h/q?b=2&a=1", "http://h/q?a=1&b=2", True),
+        ("http://h/m/0.9%20Fixes", "http://h/m/0.9 Fixes", True),
+        ("http://h/m?x=a+b", "http://h/m?x=a%20b", True),
+        ("http://h/a", "http://h/b", False),
+        ("http://h/a", "http://h:81/a", False),
+        ("http://h/q?a=1", "http://h/q", False),
+        ("", "http://h", False),
+    ],
 )
-def test_other_pages_have_other_addresses(one: str, other: str) -> None:
-    assert not addresses.equal(one, [other])
-    assert not addresses.equal(other, [one])
+def test_addresses_are_equal_if_they_name_the_same_page(one: str, other: str, equal: bool) -> None:
+    assert addresses.equal(one, [other]) is equal
+    assert addresses.equal(other, [one]) is equal
 
 
-def test_including_wants_the_same_page_and_at_least_the_query() -> None:
+def test_including_requires_the_same_page_and_every_wanted_parameter() -> None:
     wanted = ["http://h/query?component=a&status=!closed"]
     assert addresses.including("http://h/query?order=id&status=%21closed&component=a", wanted)
     assert not addresses.including("http://h/query?component=a", wanted)
     assert not addresses.including("http://h/query/x?component=a&status=!closed", wanted)
 
 
-def test_within_is_webarenas_gold_in_pred() -> None:
+def test_within_is_gold_in_pred_of_webarena() -> None:
     gold = ["http://h/shop?cat=60", "http://h/phones?cat=61"]
     assert addresses.within("http://h/shop/list?cat=61&page=2", gold)
     assert not addresses.within("http://h/shop/list?page=2", gold)
@@ -113,13 +108,13 @@ def test_within_is_webarenas_gold_in_pred() -> None:
 
 
 @given(st.text(max_size=60))
-def test_no_address_and_no_answer_breaks_the_comparison(text: str) -> None:
+def test_any_text_can_be_compared(text: str) -> None:
     assert addresses.equal(text, [text])
     for compare in judging.ANSWERS.values():
         assert compare(text, ["7"]) in (True, False)
 
 
-def test_pages_are_read_where_the_check_says() -> None:
+def test_a_page_check_reads_its_own_page_and_selector() -> None:
     facts = end(url="http://h/last", pages={"http://h/last": "Two boats", "http://h/p#c": "one berth"})
     assert judge(task(PageCheck(must_include=("two BOATS",))), facts).solved
     assert judge(task(PageCheck(url="http://h/p", selector="#c", exact=("One berth",))), facts).solved
@@ -127,7 +122,7 @@ def test_pages_are_read_where_the_check_says() -> None:
     assert not judge(task(PageCheck(url="http://h/gone", must_exclude=("two",))), facts).solved
 
 
-def test_server_changes_are_exactly_these() -> None:
+def test_a_server_check_requires_exactly_its_changes() -> None:
     wanted: dict[str, str | Text | None] = {
         "ticket/1/status": "closed",
         "wiki/A": None,
@@ -149,13 +144,13 @@ def test_stored_texts_are_compared_line_by_line() -> None:
     assert not judge(checked, end(made={"wiki/A": "one two three"})).solved
 
 
-def test_a_task_that_asks_for_no_change_must_leave_the_site_alone() -> None:
+def test_an_unwanted_change_of_the_site_scores_zero() -> None:
     checked = task(AnswerCheck(how="exact", values=("7",)))
     assert judge(checked, end("7", made={})).solved
     assert judge(checked, end("7", made={"ticket/1/owner": "mira"})).score == 0
 
 
-def test_the_score_is_the_share_of_checks_and_a_task_without_any_is_never_solved() -> None:
+def test_the_score_is_the_share_of_checks() -> None:
     both = task(AnswerCheck(how="exact", values=("7",)), UrlCheck(any_of=("http://127.0.0.1:9/wiki",)))
     assert judge(both, end("8")).score == 0.5
     assert not judge(both, end("8")).solved
@@ -163,7 +158,7 @@ def test_the_score_is_the_share_of_checks_and_a_task_without_any_is_never_solved
     assert not judge(task(), end("7")).solved
 
 
-def test_the_shipped_set_has_every_kind_and_enough_of_each() -> None:
+def test_the_shipped_tasks_have_four_of_each_kind() -> None:
     kinds: list[str] = [each.kind for each in SHIPPED]
     assert len(SHIPPED) >= 36
     assert {kind for kind in KINDS if kinds.count(kind) >= 4} == set(KINDS)
@@ -172,23 +167,23 @@ def test_the_shipped_set_has_every_kind_and_enough_of_each() -> None:
     assert judgeable(SHIPPED) == SHIPPED
 
 
-def test_nothing_done_and_nothing_said_solves_no_shipped_task() -> None:
+def test_doing_nothing_solves_no_shipped_task() -> None:
     for each in SHIPPED:
         for answer in (None, ""):
             ended = end(answer, url=each.start, made={})
             assert judge(each, ended).score == 0, each.id
 
 
-def test_na_solves_the_unachievable_ones_only() -> None:
+def test_na_solves_only_the_unachievable_shipped_tasks() -> None:
     solved = [each for each in SHIPPED if judge(each, end("N/A", url=each.start, made={})).solved]
     assert {each.kind for each in solved} == {"unachievable"}
     assert len(solved) == sum(each.kind == "unachievable" for each in SHIPPED) >= 4
 
 
-def test_params_do_not_hold_the_answer() -> None:
+def test_goals_and_params_of_shipped_tasks_do_not_contain_the_answer() -> None:
     for each in SHIPPED:
-        told = f"{each.goal} {each.params}"
+        shown = f"{each.goal} {each.params}"
         for check in each.checks:
             if isinstance(check, AnswerCheck):
-                assert [value for value in check.values if judging.must_include(told, [value])] == [], each.id
+                assert [value for value in check.values if judging.must_include(shown, [value])] == [], each.id
         assert to_task(each).params == each.params

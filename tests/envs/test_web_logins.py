@@ -1,4 +1,4 @@
-"""Logins that a task names, given to a real browser before the task begins."""
+"""Logins that a task names, set in a real browser before the task starts."""
 
 import json
 from pathlib import Path
@@ -24,8 +24,8 @@ COOKIE: dict[str, JsonValue] = {
 }
 
 
-def written(folder: Path, path: str) -> Path:
-    """A file with a task of WebArena's format that begins on a page of its shop, with a login."""
+def task_file(folder: Path, path: str) -> Path:
+    """Write a task in WebArena's format that starts on a page of a shop with a login."""
     evaluation = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}}
     task = {
         "task_id": 1,
@@ -38,27 +38,27 @@ def written(folder: Path, path: str) -> Path:
     return folder / "tasks.json"
 
 
-def begun(folder: Path, base: str, login: JsonValue, path: str = "/store") -> str:
-    """The first page of such a task, and again after another episode."""
+def first_page(folder: Path, base: str, login: JsonValue, path: str = "/store") -> str:
+    """Return the first page of the task, which is the same in a second episode."""
     (folder / "shopping_state.json").write_text(login if isinstance(login, str) else json.dumps(login))
-    options = WebOptions(tasks=written(folder, path), sites={"shopping": base}, logins=folder)
+    options = WebOptions(tasks=task_file(folder, path), sites={"shopping": base}, logins=folder)
     environment = Web(options)
     try:
         (chosen,) = Web.select(Selection(), options)
-        told = [environment.reset(chosen).text for _ in range(2)]
-        assert told[0] == told[1], "the second episode begins as the first did"
-        return told[0]
+        pages = [environment.reset(chosen).text for _ in range(2)]
+        assert pages[0] == pages[1]
+        return pages[0]
     finally:
         environment.close()
 
 
-def test_a_task_begins_with_the_cookies_and_the_storage_of_its_login(base: str, tmp_path: Path) -> None:
+def test_a_task_starts_with_the_cookies_and_storage_of_its_login(base: str, tmp_path: Path) -> None:
     storage: JsonValue = [{"origin": base, "localStorage": [{"name": "seen", "value": "kept"}]}]
-    assert "kept user=ada" in begun(tmp_path, base, {"cookies": [COOKIE], "origins": storage})
+    assert "kept user=ada" in first_page(tmp_path, base, {"cookies": [COOKIE], "origins": storage})
 
 
 @pytest.mark.parametrize(
-    ("cookie", "told"),
+    ("cookie", "text"),
     [
         (COOKIE, "Welcome, Ada"),
         (COOKIE | {"httpOnly": True, "sameSite": "Strict"}, "Welcome, Ada"),
@@ -69,17 +69,17 @@ def test_a_task_begins_with_the_cookies_and_the_storage_of_its_login(base: str, 
         (COOKIE | {"domain": "elsewhere.example"}, "Who are you?"),
     ],
 )
-def test_a_site_knows_whoever_has_its_cookie(
-    base: str, tmp_path: Path, cookie: dict[str, JsonValue], told: str
+def test_the_site_receives_the_cookie_if_it_matches(
+    base: str, tmp_path: Path, cookie: dict[str, JsonValue], text: str
 ) -> None:
-    assert told in begun(tmp_path, base, {"cookies": [cookie], "origins": []}, "/private")
+    assert text in first_page(tmp_path, base, {"cookies": [cookie], "origins": []}, "/private")
 
 
-def test_a_login_that_is_missing_is_told_before_anything_begins(base: str, tmp_path: Path) -> None:
-    options = WebOptions(tasks=written(tmp_path, "/private"), sites={"shopping": base}, logins=tmp_path)
-    wanted = rf"there is no {tmp_path / 'shopping_state.json'}; write it with WebArena's auto_login"
+def test_a_missing_login_is_refused(base: str, tmp_path: Path) -> None:
+    options = WebOptions(tasks=task_file(tmp_path, "/private"), sites={"shopping": base}, logins=tmp_path)
+    message = rf"there is no {tmp_path / 'shopping_state.json'}; write it with WebArena's auto_login"
     for selection in (Selection(), Selection(ids=("webarena/1",))):
-        with pytest.raises(BadSelection, match=wanted):
+        with pytest.raises(BadSelection, match=message):
             Web.select(selection, options)
 
 
@@ -90,11 +90,11 @@ def test_a_login_that_is_missing_is_told_before_anything_begins(base: str, tmp_p
         ({"cookies": [{"name": "user"}]}, r"is not a login .cookies\.0\.value: Field required"),
     ],
 )
-def test_a_file_that_is_no_login_is_told(base: str, tmp_path: Path, login: JsonValue, message: str) -> None:
+def test_an_invalid_login_file_is_refused(base: str, tmp_path: Path, login: JsonValue, message: str) -> None:
     with pytest.raises(BadSelection, match=message):
-        begun(tmp_path, base, login)
+        first_page(tmp_path, base, login)
 
 
-def test_a_cookie_that_the_browser_refuses_is_told(base: str, tmp_path: Path) -> None:
+def test_a_cookie_that_the_browser_refuses_breaks_the_environment(base: str, tmp_path: Path) -> None:
     with pytest.raises(EnvironmentBroken, match="refuses a cookie of the login"):
-        begun(tmp_path, base, {"cookies": [COOKIE | {"name": "two\nlines"}]})
+        first_page(tmp_path, base, {"cookies": [COOKIE | {"name": "two\nlines"}]})

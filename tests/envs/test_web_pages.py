@@ -1,8 +1,9 @@
-"""Reading and using pages in a real Chromium, with the names and roles that its driver gives."""
+"""Reading and using pages in a real Chromium."""
 
 import re
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from selenium import webdriver
@@ -17,20 +18,20 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def played(base: str) -> Iterator[Web]:
+def web(base: str) -> Iterator[Web]:
     environment = at(base, "/")
     yield environment
     environment.close()
 
 
 def on(environment: Web, path: str) -> Observation:
-    """The same environment on another page."""
+    """Open another page."""
     return act(environment, "goto", path)
 
 
-def test_a_page_is_told_as_its_accessibility_tree(played: Web, base: str) -> None:
-    told = re.sub(r"\[\d+\]", "[n]", on(played, "/").text).split("\n")
-    assert told[:3] == [f"Address: {base}/", "Title: 'Home'", "In view (all of it):"]
+def test_a_page_is_shown_as_its_accessibility_tree(web: Web, base: str) -> None:
+    lines = re.sub(r"\[\d+\]", "[n]", on(web, "/").text).split("\n")
+    assert lines[:3] == [f"Address: {base}/", "Title: 'Home'", "In view (all of it):"]
     for line in (
         "[n] heading 'Home' level=1",
         "  [n] text 'bold'",
@@ -41,19 +42,19 @@ def test_a_page_is_told_as_its_accessibility_tree(played: Web, base: str) -> Non
         "[n] combobox 'Size' value='Large' options='Small' | 'Large' | 'Huge' expanded=false",
         "[n] textbox 'Fixed' value='f' readonly",
     ):
-        assert line in told
-    assert "invisible" not in "".join(told)
-    assert "far away" not in "".join(told)
+        assert line in lines
+    assert "invisible" not in "".join(lines)
+    assert "far away" not in "".join(lines)
 
 
-def test_fields_boxes_and_lists_are_filled_in(played: Web) -> None:
-    on(played, "/")
-    assert "checked=true" in click(played, "agree").text
-    assert "value='Small'" in act(played, "select", number(played, "size"), "small").text
-    assert "value='2024-05-31'" in act(played, "type", number(played, "day"), "2024-05-31", False).text
-    assert "value='two lines'" in act(played, "type", number(played, "long"), "two\nlines").text
-    assert "value='••'" in act(played, "type", number(played, "secret"), "pw", False).text
-    found = act(played, "type", number(played, "query"), "new \u00e9 words")
+def test_fields_boxes_and_lists_can_be_filled_in(web: Web) -> None:
+    on(web, "/")
+    assert "checked=true" in click(web, "agree").text
+    assert "value='Small'" in act(web, "select", number(web, "size"), "small").text
+    assert "value='2024-05-31'" in act(web, "type", number(web, "day"), "2024-05-31", False).text
+    assert "value='two lines'" in act(web, "type", number(web, "long"), "two\nlines").text
+    assert "value='••'" in act(web, "type", number(web, "secret"), "pw", False).text
+    found = act(web, "type", number(web, "query"), "new \u00e9 words")
     assert "'q=new+%C3%A9+words'" in found.text
     assert not found.lasting
 
@@ -73,118 +74,116 @@ def test_fields_boxes_and_lists_are_filled_in(played: Web) -> None:
         ("day", "type", ("tomorrow",), "a date is written 2024-05-31"),
     ],
 )
-def test_what_cannot_be_done_is_told_with_its_reason(
-    played: Web, name: str, action: str, more: tuple[str, ...], reason: str
-) -> None:
-    on(played, "/")
-    seen = act(played, action, number(played, name), *more)
+def test_a_refusal_gives_the_reason(web: Web, name: str, action: str, more: tuple[str, ...], reason: str) -> None:
+    on(web, "/")
+    seen = act(web, action, number(web, name), *more)
     assert not seen.accepted
     assert seen.text.startswith("Nothing happens: ")
     assert reason in seen.text.split("\n")[0]
 
 
-def test_a_number_that_means_nothing_now_is_refused(played: Web) -> None:
-    on(played, "/")
-    press = number(played, "press")
-    on(played, "/two")
-    assert "is on a page that was left" in act(played, "click", press).text
-    assert "there is no element [12345]" in act(played, "click", 12345).text
+def test_a_number_of_another_page_is_refused(web: Web) -> None:
+    on(web, "/")
+    press = number(web, "press")
+    on(web, "/two")
+    assert "is on a page that was left" in act(web, "click", press).text
+    assert "there is no element [12345]" in act(web, "click", 12345).text
 
 
-def test_what_lies_over_an_element_is_named(played: Web) -> None:
-    on(played, "/covered")
-    assert "button 'Under' is covered by <div> 'Cookies'" in click(played, "under").text
+def test_a_covered_element_is_refused_with_what_covers_it(web: Web) -> None:
+    on(web, "/covered")
+    assert "button 'Under' is covered by <div> 'Cookies'" in click(web, "under").text
 
 
-def test_numbers_stay_with_their_elements(played: Web) -> None:
-    on(played, "/changing")
-    first, second = number(played, "A", "button"), number(played, "B", "button")
-    click(played, "add")
-    assert number(played, "new", "button") not in (first, second)
-    assert (number(played, "A", "button"), number(played, "B", "button")) == (first, second)
-    click(played, "drop")
-    assert "there" in act(played, "click", second).text or not played._last.accepted
-    on(played, "/two")
-    on(played, "/changing")
-    assert (number(played, "A", "button"), number(played, "B", "button")) == (first, second)
+def test_elements_keep_their_numbers(web: Web) -> None:
+    on(web, "/changing")
+    first, second = number(web, "A", "button"), number(web, "B", "button")
+    click(web, "add")
+    assert number(web, "new", "button") not in (first, second)
+    assert (number(web, "A", "button"), number(web, "B", "button")) == (first, second)
+    click(web, "drop")
+    assert "there" in act(web, "click", second).text or not web._last.accepted
+    on(web, "/two")
+    on(web, "/changing")
+    assert (number(web, "A", "button"), number(web, "B", "button")) == (first, second)
 
 
-def test_scrolling_shows_what_was_out_of_view(played: Web) -> None:
-    seen = on(played, "/tall")
+def test_scrolling_shows_elements_out_of_view(web: Web) -> None:
+    seen = on(web, "/tall")
     assert re.search(r"In view \(0 px above, \d{4} px below\):", seen.text)
     assert "Deep" not in seen.text
-    deep = number(played, "deep")
-    assert "Deep" in act(played, "click", deep).text
-    assert "there is nothing further down" in act(played, "scroll", "down").text
-    assert act(played, "scroll", "up").accepted
-    assert number(played, "deep") == deep
+    deep = number(web, "deep")
+    assert "Deep" in act(web, "click", deep).text
+    assert "there is nothing further down" in act(web, "scroll", "down").text
+    assert act(web, "scroll", "up").accepted
+    assert number(web, "deep") == deep
 
 
-def test_frames_and_shadow_trees_are_part_of_the_page(played: Web) -> None:
-    seen = on(played, "/frames")
+def test_frames_and_shadow_trees_belong_to_the_page(web: Web) -> None:
+    seen = on(web, "/frames")
     assert re.search(r"iframe 'in'\n  \[\d+\] button 'Inner'", seen.text)
     assert "iframe 'foreign'" in seen.text
-    assert "Title: '1'" in click(played, "inner").text
-    assert "Title: '2'" in click(played, "shadow").text
+    assert "Title: '1'" in click(web, "inner").text
+    assert "Title: '2'" in click(web, "shadow").text
 
 
-def test_a_frame_of_another_site_is_named_but_not_read(base: str) -> None:
+def test_a_frame_of_another_site_is_not_read(base: str) -> None:
     environment = at(base, "/frames", allowed=("localhost",))
     assert re.search(r"iframe 'foreign' unread$", environment.scene(), re.MULTILINE)
     environment.close()
 
 
-def test_back_and_forward_also_within_a_page(played: Web) -> None:
-    on(played, "/hash")
-    assert "'#/one'" in click(played, "one").text
-    assert "#" not in act(played, "go_back").text.split("\n")[0]
-    assert act(played, "go_forward").text.split("\n")[0].endswith("/hash#/one")
-    assert "no page to go forward to" in act(played, "go_forward").text
+def test_back_and_forward_work_within_a_page(web: Web) -> None:
+    on(web, "/hash")
+    assert "'#/one'" in click(web, "one").text
+    assert "#" not in act(web, "go_back").text.split("\n")[0]
+    assert act(web, "go_forward").text.split("\n")[0].endswith("/hash#/one")
+    assert "no page to go forward to" in act(web, "go_forward").text
 
 
-def test_requests_that_may_change_a_server_are_marked(played: Web) -> None:
-    on(played, "/links")
-    assert not click(played, "fetch").lasting
-    assert "fetched" in played._last.text
-    assert click(played, "post").lasting
-    assert not act(played, "go_back").lasting
+def test_a_post_request_is_marked_as_lasting(web: Web) -> None:
+    on(web, "/links")
+    assert not click(web, "fetch").lasting
+    assert "fetched" in web._last.text
+    assert click(web, "post").lasting
+    assert not act(web, "go_back").lasting
     assert "POST /post" in Pages.seen
 
 
-def test_tabs_are_opened_switched_and_closed(played: Web, base: str) -> None:
-    on(played, "/links")
-    opened = click(played, "new")
+def test_tabs_are_opened_switched_and_closed(web: Web, base: str) -> None:
+    on(web, "/links")
+    opened = click(web, "new")
     assert "The page opened a new tab, which is the current one now." in opened.text
     assert "Tabs: 1, 2 (current)" in opened.text
-    back = act(played, "switch_tab", 1)
+    back = act(web, "switch_tab", 1)
     assert "Tabs: 1 (current), 2" in back.text
     assert f"Address: {base}/links" in back.text
-    assert "there is no tab 3" in act(played, "switch_tab", 3).text
-    assert "Tabs: 1, 2, 3 (current)" in act(played, "new_tab").text
-    assert "Tabs: 1, 2 (current)" in act(played, "close_tab").text
-    assert "Tabs" not in act(played, "close_tab").text
-    assert "the only tab" in act(played, "close_tab").text
+    assert "there is no tab 3" in act(web, "switch_tab", 3).text
+    assert "Tabs: 1, 2, 3 (current)" in act(web, "new_tab").text
+    assert "Tabs: 1, 2 (current)" in act(web, "close_tab").text
+    assert "Tabs" not in act(web, "close_tab").text
+    assert "the only tab" in act(web, "close_tab").text
 
 
-def test_feedback_tells_only_what_changed(played: Web, base: str) -> None:
-    before = on(played, "/")
-    after = click(played, "press")
-    assert re.fullmatch(r"new: \[\d+\] paragraph 'pressed'", played.brief(after, before))
-    assert played.brief(on(played, "/two"), after) == f"now at {base}/two, 'Second'"
+def test_feedback_shows_only_changes(web: Web, base: str) -> None:
+    before = on(web, "/")
+    after = click(web, "press")
+    assert re.fullmatch(r"new: \[\d+\] paragraph 'pressed'", web.brief(after, before))
+    assert web.brief(on(web, "/two"), after) == f"now at {base}/two, 'Second'"
 
 
-def test_the_actions_that_a_page_offers(played: Web) -> None:
-    on(played, "/")
-    offered = [str(each) for each in played.possible_actions()]
-    assert f"click({number(played, 'press')})" in offered
-    assert f"select({number(played, 'size')}, 'Small')" in offered
-    assert f"click({number(played, 'off')})" not in offered
+def test_possible_actions_leave_out_disabled_elements(web: Web) -> None:
+    on(web, "/")
+    offered = [str(each) for each in web.possible_actions()]
+    assert f"click({number(web, 'press')})" in offered
+    assert f"select({number(web, 'size')}, 'Small')" in offered
+    assert f"click({number(web, 'off')})" not in offered
     assert "go_back()" in offered
     assert "scroll('down', 0)" not in offered
 
 
 @pytest.mark.deep
-def test_a_page_of_ten_megabytes(base: str) -> None:
+def test_a_page_of_ten_megabytes_is_cut_to_its_view(base: str) -> None:
     environment = at(base, "/two", patience=60)
     seen = act(environment, "goto", "/big")
     assert "link 'Link 3'" in seen.text
@@ -195,14 +194,14 @@ def test_a_page_of_ten_megabytes(base: str) -> None:
     environment.close()
 
 
-def test_the_limit_of_a_page_is_told(base: str) -> None:
+def test_the_character_limit_of_a_page_is_shown(base: str) -> None:
     environment = at(base, "/", characters=200)
     assert re.search(r"\(\d+ more lines in view are left out: the limit is 200 characters\)", environment.scene())
     environment.close()
 
 
-ASKED = "a, button, input:not([type=file]), textarea, h1, h2, [role]"
-"""What both must name alike. A file field is a button with another name to each."""
+COMPARED = "a, button, input:not([type=file]), textarea, h1, h2, [role]"
+"""The elements to compare. The driver gives a file field another name."""
 ROLES = {"InputTime": "inputtime", "Date": "date", "DateTime": "datetime"}
 
 
@@ -216,32 +215,31 @@ def driver() -> Iterator[webdriver.Chrome]:
     driver.switch_to.window(before)
 
 
-@pytest.mark.parametrize("path", ["/", "/links", "/dialogs", "/lies", "/covered", "/changing"])
-def test_names_and_roles_are_those_of_the_driver(played: Web, base: str, driver: webdriver.Chrome, path: str) -> None:
-    on(played, path)
-    told = played.find()
-    assert isinstance(told, list)
-    ours = [(item["role"], "".join(str(item["name"]).split())) for item in told if isinstance(item, dict)]
+@pytest.mark.parametrize("path", ["/", "/links", "/lies", "/covered"])
+def test_names_and_roles_are_those_of_the_driver(web: Web, base: str, driver: webdriver.Chrome, path: str) -> None:
+    on(web, path)
+    listed: Any = web.find()
+    found = [(item["role"], "".join(item["name"].split())) for item in listed]
     driver.get(base + path)
-    elements = [each for each in driver.find_elements(By.CSS_SELECTOR, ASKED) if each.is_displayed()]
+    elements = [each for each in driver.find_elements(By.CSS_SELECTOR, COMPARED) if each.is_displayed()]
     assert elements
     for element in elements:
         role, name = element.aria_role, "".join(element.accessible_name.split())
         name = "".join(each for each in name if each.isprintable())
-        assert (ROLES.get(role, role.lower()), name) in ours
+        assert (ROLES.get(role, role.lower()), name) in found
 
 
-def test_a_page_that_is_left_while_it_is_read_is_not_mixed_with_the_next(played: Web, base: str) -> None:
-    """The page is left at many moments after the click: some are in the middle of reading."""
+def test_a_page_that_is_left_while_reading_is_not_mixed_with_the_next(web: Web, base: str) -> None:
+    """The page is left at several moments after the click, some of them while it is read."""
     left = 0
     for milliseconds in range(30, 150, 24):
-        on(played, f"/leaving?{milliseconds}")
-        lines = click(played, "leave").text.split("\n")
+        on(web, f"/leaving?{milliseconds}")
+        lines = click(web, "leave").text.split("\n")
         address, title, elements = lines[0], lines[1], "\n".join(lines[3:])
         gone = address == f"Address: {base}/two"
         assert title == f"Title: '{'Second' if gone else 'Leaving'}'"
         assert ("heading 'Two'" if gone else "button 'Leave'") in elements, lines[:6]
         left += gone
         if not gone:
-            time.sleep(0.2)  # leaving would otherwise cross the next action
+            time.sleep(0.2)  # otherwise it is left during the next action
     assert left

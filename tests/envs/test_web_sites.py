@@ -1,12 +1,9 @@
-"""The Trac site: what is seeded, that a reset brings all of it back, and that no server outlives its owner."""
+"""The Trac site: its seed, resets, and the life of its server."""
 
-import os
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,9 +18,9 @@ from hypothesis import strategies as st
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.web.sites import TracSite, requirements, state_of, take_trac
 from planbook.envs.web.tasks import ServerCheck, load_tasks
+from tests.command import ROOT
+from tests.executing import alive, wait_until
 from tests.trac import Visitor, need_trac
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +30,7 @@ def site() -> TracSite:
 
 
 def dump(site: TracSite) -> list[str]:
-    """The whole database as it is served."""
+    """Return the whole database."""
     with sqlite3.connect(site.folder / "db" / "trac.db") as connection:
         lines = list(connection.iterdump())
     connection.close()
@@ -56,13 +53,13 @@ EDITS: dict[str, Callable[[Visitor, int], str]] = {
 @pytest.mark.deep
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(sorted(EDITS)), st.integers(1, 108)), min_size=1, max_size=4))
-def test_a_reset_brings_back_every_row_and_every_page(site: TracSite, edits: list[tuple[str, int]]) -> None:
+def test_a_reset_restores_every_row(site: TracSite, edits: list[tuple[str, int]]) -> None:
     site.reset()
     seeded = dump(site)
     visitor = Visitor(site.url)
     EDITS["comment"](visitor, 84)
     for name, number in edits:
-        with suppress(HTTPError):  # what was closed, deleted or added is not so again
+        with suppress(HTTPError):  # a ticket cannot be closed, or a page deleted, twice
             EDITS[name](visitor, number)
     assert dump(site) != seeded
     site.reset()
@@ -81,7 +78,7 @@ def test_a_reset_brings_back_every_row_and_every_page(site: TracSite, edits: lis
         ("component", "component/c84", "/newticket", "c84"),
     ],
 )
-def test_edits_show_and_are_forgotten_by_pages_and_caches(
+def test_a_reset_removes_edits_from_pages_and_caches(
     site: TracSite, edit: str, place: str, shown_at: str, word: str
 ) -> None:
     site.reset()
@@ -92,12 +89,12 @@ def test_edits_show_and_are_forgotten_by_pages_and_caches(
     after = visitor.page(shown_at)
     assert before != after
     site.reset()
-    EDITS[edit](Visitor(site.url), 3)  # brings the counters by which Trac knows its caches to where they were
+    EDITS[edit](Visitor(site.url), 3)  # sets the counters of Trac's caches to the same numbers
     again = Visitor(site.url).page(shown_at)
     assert word not in again or word in before
 
 
-def test_changes_name_places_and_values(site: TracSite) -> None:
+def test_changes_map_places_to_values(site: TracSite) -> None:
     site.reset()
     visitor = Visitor(site.url)
     visitor.change_ticket(41, action="reassign", action_reassign_reassign_owner="priya")
@@ -105,7 +102,7 @@ def test_changes_name_places_and_values(site: TracSite) -> None:
     assert site.changes() == {"ticket/41/owner": "priya", "ticket/41/status": "assigned", "wiki/OnCall": None}
 
 
-def test_the_clock_is_made_up_and_starts_over(site: TracSite) -> None:
+def test_the_clock_of_the_site_starts_over_with_a_reset(site: TracSite) -> None:
     pages = []
     for _ in range(2):
         site.reset()
@@ -118,13 +115,13 @@ def test_the_clock_is_made_up_and_starts_over(site: TracSite) -> None:
     assert time.gmtime(pages[0] / 1_000_000)[:3] == (2031, 3, 17)
 
 
-def test_everyone_is_the_one_user(site: TracSite) -> None:
+def test_every_visitor_is_logged_in_as_robin(site: TracSite) -> None:
     assert "logged in as" in Visitor(site.url).page("/wiki")
     assert "robin" in Visitor(site.url).page("/wiki")
 
 
 @pytest.mark.deep
-def test_several_sites_stand_side_by_side_and_are_used_again(site: TracSite) -> None:
+def test_sites_are_independent_and_reused(site: TracSite) -> None:
     with ThreadPoolExecutor(2) as pool:
         one, other = pool.map(lambda _: take_trac(), range(2))
     assert len({site.url, one.url, other.url}) == 3
@@ -140,7 +137,7 @@ def test_several_sites_stand_side_by_side_and_are_used_again(site: TracSite) -> 
     other.close()
 
 
-def test_a_server_that_died_is_started_anew(site: TracSite) -> None:
+def test_a_dead_server_is_restarted_by_a_reset(site: TracSite) -> None:
     EDITS["comment"](Visitor(site.url), 7)
     site.server.kill()
     site.server.wait()
@@ -149,56 +146,43 @@ def test_a_server_that_died_is_started_anew(site: TracSite) -> None:
     assert "Map tiles" in Visitor(site.url).page("/ticket/7")
 
 
-def test_a_server_that_cannot_start_says_why(site: TracSite, tmp_path: Path) -> None:
+def test_a_server_that_cannot_start_breaks_the_environment(site: TracSite, tmp_path: Path) -> None:
     (tmp_path / "seed" / "log").mkdir(parents=True)
     shutil.copytree(site.seed / "db", tmp_path / "seed" / "db")
     with pytest.raises(EnvironmentBroken, match=r"does not answer: .*VERSION"):
         TracSite(tmp_path / "seed", tmp_path / "sites" / "site")
 
 
-def test_without_trac_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_trac_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "trac", None)
     with pytest.raises(MissingRequirement, match=r"-m pip install .*'trac"):
         take_trac()
     assert [each.found for each in requirements()] == [None]
 
 
-def test_a_killed_owner_leaves_no_server_and_no_folder(tmp_path: Path) -> None:
+OWNER = """
+import time
+from planbook.envs.web.sites import take_trac
+site = take_trac()
+print(site.server.pid, site.folder.parent, flush=True)
+time.sleep(60)
+"""
+
+
+def test_the_server_and_its_folder_are_removed_with_their_killed_owner() -> None:
     need_trac()
-    script = """
-        import os, time
-        from planbook.envs.web.sites import requirements, take_trac
-        site = take_trac()
-        print(site.server.pid, site.folder.parent, flush=True)
-        time.sleep(60)
-    """
-    owner = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True, cwd=ROOT
-    )
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert owner.stdout is not None
     server, folder = owner.stdout.readline().split()
-    assert Path(f"/proc/{server}").exists()
-    owner.send_signal(signal.SIGKILL)
+    assert alive(int(server))
+    owner.kill()
     owner.wait()
     owner.stdout.close()
-    deadline = time.monotonic() + 10
-    while (Path(folder).exists() or _runs(int(server))) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(folder).exists()
-    assert not _runs(int(server))
+    wait_until(lambda: not Path(folder).exists() and not alive(int(server)))
 
 
-def _runs(process: int) -> bool:
-    """Whether it is there and no zombie (its parent in a container may never collect it)."""
-    try:
-        os.kill(process, 0)
-        return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False
-
-
-def test_the_tasks_name_places_that_there_are(site: TracSite) -> None:
-    """A misspelt place would make a task that nobody can solve; new things are allowed where the task makes them."""
+def test_shipped_tasks_name_existing_places(site: TracSite) -> None:
+    """A task with a misspelt place could not be solved. Places that a task creates are allowed."""
     seeded = state_of(site.seed / "db" / "trac.db")
     new = ("ticket/109/", "wiki/NightArrivals", "wiki/BlockerList")
     for task in load_tasks():

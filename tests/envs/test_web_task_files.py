@@ -1,4 +1,4 @@
-"""Task files: ours, the user's, and WebArena's."""
+"""Task files in our format and in WebArena's."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ SITES = {"shopping": "http://shop.example:7770/", "reddit": "http://forum.exampl
 
 
 def entry(evaluation: dict[str, JsonValue], **more: JsonValue) -> dict[str, JsonValue]:
-    """A task in WebArena's format."""
+    """Return a task in WebArena's format."""
     plain: dict[str, JsonValue] = {"sites": ["shopping"], "task_id": 1, "require_login": True, "storage_state": None}
     plain |= {"start_url": "__SHOPPING__", "geolocation": None, "intent": "Find the lamp", "require_reset": False}
     return plain | more | {"eval": evaluation}
@@ -44,7 +44,7 @@ def read(folder: Path, *entries: JsonValue, **options: Any) -> list[WebTask]:
     return load_tasks(file, SITES, **options)
 
 
-def test_string_match(tmp_path: Path) -> None:
+def test_string_match_becomes_answer_checks(tmp_path: Path) -> None:
     (found,) = read(tmp_path, entry(answer(exact_match="Lamp", must_include=["9.50", "6"])))
     assert found.id == "webarena/1"
     assert (found.kind, found.start, found.goal) == ("look_up", "http://shop.example:7770", "Find the lamp")
@@ -54,12 +54,12 @@ def test_string_match(tmp_path: Path) -> None:
     )
 
 
-def test_an_expected_na_is_an_unachievable_task(tmp_path: Path) -> None:
+def test_an_expected_na_becomes_an_unachievable_check(tmp_path: Path) -> None:
     (found,) = read(tmp_path, entry(answer(fuzzy_match="N/A")))
     assert (found.kind, found.checks) == ("unachievable", (UnachievableCheck(),))
 
 
-def test_fuzzy_match_is_not_offered(tmp_path: Path) -> None:
+def test_a_task_with_fuzzy_match_is_left_out(tmp_path: Path) -> None:
     both = [entry(answer(fuzzy_match=["by car 2 min"]), task_id=7), entry(answer(exact_match="x"), task_id=8)]
     found = read(tmp_path, *both)
     assert [each.id for each in judgeable(found)] == ["webarena/8"]
@@ -67,7 +67,7 @@ def test_fuzzy_match_is_not_offered(tmp_path: Path) -> None:
         judgeable(found, ["webarena/7"])
 
 
-def test_url_match(tmp_path: Path) -> None:
+def test_url_match_becomes_a_url_check(tmp_path: Path) -> None:
     reference = "__SHOPPING__/a?x=1 |OR| __REDDIT__/b"
     evaluation: dict[str, JsonValue] = {"eval_types": ["url_match"], "reference_url": reference}
     (gold,) = read(tmp_path, entry(evaluation | {"url_note": "GOLD in PRED"}))
@@ -79,7 +79,7 @@ def test_url_match(tmp_path: Path) -> None:
     assert "SIMILAR" in other.unjudged
 
 
-def test_program_html(tmp_path: Path) -> None:
+def test_program_html_becomes_a_page_check(tmp_path: Path) -> None:
     js = 'document.querySelector("#qty").value'
     (found,) = read(tmp_path, entry(page(js, "__SHOPPING__/cart", must_include=["2 |OR| two"])))
     (check,) = found.checks
@@ -93,7 +93,7 @@ def test_program_html(tmp_path: Path) -> None:
     assert "outerHTML" in whole.checks[0].script
 
 
-def test_combined_checks_are_all_there(tmp_path: Path) -> None:
+def test_several_evaluation_types_become_several_checks(tmp_path: Path) -> None:
     evaluation = answer(exact_match="x") | {
         "eval_types": ["string_match", "url_match", "program_html"],
         "reference_url": "__SHOPPING__/a",
@@ -116,7 +116,7 @@ def test_combined_checks_are_all_there(tmp_path: Path) -> None:
         (answer(fuzzy_match=["x"]) | {"eval_types": ["url_match", "string_match"], "reference_url": "u"}, "model"),
     ],
 )
-def test_what_cannot_be_judged_says_why_and_keeps_no_check(
+def test_a_task_that_cannot_be_judged_has_a_reason_and_no_checks(
     evaluation: dict[str, JsonValue], reason: str, tmp_path: Path
 ) -> None:
     (found,) = read(tmp_path, entry(evaluation))
@@ -125,23 +125,23 @@ def test_what_cannot_be_judged_says_why_and_keeps_no_check(
     assert judgeable([found]) == []
 
 
-def test_the_login_of_a_task_is_a_file_in_the_users_folder(tmp_path: Path) -> None:
+def test_the_login_of_a_task_is_a_file_in_the_folder_of_logins(tmp_path: Path) -> None:
     logged_in = entry(answer(exact_match="x"), storage_state="./.auth/shopping_state.json")
     (found,) = read(tmp_path, logged_in)
     assert "-o logins=FOLDER" in found.unjudged
     (found,) = read(tmp_path, logged_in, logins=tmp_path)
     assert f"there is no {tmp_path / 'shopping_state.json'}" in found.unjudged
     (tmp_path / "shopping_state.json").write_text("{}")
-    (taken,) = read(tmp_path, logged_in, logins=tmp_path)
-    assert (taken.unjudged, taken.login) == ("", tmp_path / "shopping_state.json")
+    (found,) = read(tmp_path, logged_in, logins=tmp_path)
+    assert (found.unjudged, found.login) == ("", tmp_path / "shopping_state.json")
 
 
-def test_several_tabs(tmp_path: Path) -> None:
+def test_several_start_pages_become_tabs(tmp_path: Path) -> None:
     (found,) = read(tmp_path, entry(answer(exact_match="x"), start_url="__SHOPPING__ |AND| __REDDIT__/f"))
     assert (found.start, found.more_tabs) == ("http://shop.example:7770", ("http://forum.example/f",))
 
 
-def test_a_site_nobody_runs_is_named_with_the_remedy(tmp_path: Path) -> None:
+def test_a_site_without_an_address_is_refused_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(BadSelection, match=r"'gitlab', which you have to run yourself.*-o sites="):
         read(tmp_path, entry(answer(exact_match="x"), start_url="__GITLAB__/x"))
 
@@ -149,12 +149,12 @@ def test_a_site_nobody_runs_is_named_with_the_remedy(tmp_path: Path) -> None:
 OURS: dict[str, JsonValue] = {"id": "a", "type": "t", "kind": "look_up", "goal": "?", "start": "{shop}/a"}
 
 
-def test_our_own_format_with_sites_of_the_user(tmp_path: Path) -> None:
+def test_site_names_in_our_format_are_replaced_by_addresses(tmp_path: Path) -> None:
     checks: JsonValue = [{"kind": "url", "any_of": ["{shop}/b"]}, {"kind": "page", "url": "{shop}/c", "exact": ["{x}"]}]
     (found,) = read(tmp_path, OURS | {"checks": checks})
-    there = with_site_addresses(found, {"shop": "http://shop.example/"})
-    assert there.start == "http://shop.example/a"
-    assert there.checks == (
+    placed = with_site_addresses(found, {"shop": "http://shop.example/"})
+    assert placed.start == "http://shop.example/a"
+    assert placed.checks == (
         UrlCheck(any_of=("http://shop.example/b",)),
         PageCheck(url="http://shop.example/c", exact=("{x}",)),
     )
@@ -163,8 +163,9 @@ def test_our_own_format_with_sites_of_the_user(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
+        (None, "cannot be read"),
         ("{", "is not JSON"),
         ("[]", "at least one task"),
         ("[1]", "each an object"),
@@ -174,13 +175,9 @@ def test_our_own_format_with_sites_of_the_user(tmp_path: Path) -> None:
         (json.dumps([{"intent": "x", "eval": {}}]), "not in WebArena's format"),
     ],
 )
-def test_bad_files_say_what_is_wrong(text: str, said: str, tmp_path: Path) -> None:
+def test_a_missing_or_invalid_task_file_is_refused(text: str | None, message: str, tmp_path: Path) -> None:
     file = tmp_path / "tasks.json"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(BadSelection, match=said):
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    with pytest.raises(BadSelection, match=message):
         load_tasks(file)
-
-
-def test_a_missing_file_says_so(tmp_path: Path) -> None:
-    with pytest.raises(BadSelection, match="cannot be read"):
-        load_tasks(tmp_path / "none.json")

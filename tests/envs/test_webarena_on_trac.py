@@ -1,4 +1,4 @@
-"""Tasks in WebArena's format, judged in the real browser; Trac stands in for one of the sites that the user runs."""
+"""Tasks in WebArena's format, judged in a real browser on a Trac site."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import pytest
 from pydantic import JsonValue
 
-from planbook.envs.errors import BadSelection
 from planbook.envs.types import Action, Selection
 from planbook.envs.web import Web
 from planbook.envs.web.environment import WebOptions
@@ -36,7 +35,6 @@ EVALS: dict[str, JsonValue] = {
     "there": evaluation("program_html", pages=(target("__GITLAB__/wiki/Glossary", "", must_include=["Neap |OR| x"]),)),
     "absent": evaluation("program_html", pages=(target("last", NOWHERE, must_include=["x"]),)),
     "both": evaluation("string_match", "url_match", url="__GITLAB__/ticket/84", answers={"exact_match": "9"}),
-    "model": evaluation("string_match", answers={"fuzzy_match": ["nine"]}),
 }
 
 
@@ -51,7 +49,7 @@ def site() -> Iterator[TracSite]:
 
 @pytest.fixture(scope="module")
 def environment(site: TracSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
-    file = tmp_path_factory.mktemp("theirs") / "test.json"
+    file = tmp_path_factory.mktemp("tasks") / "test.json"
     common: dict[str, JsonValue] = {"intent": "Look at the ticket", "start_url": "__GITLAB__/wiki"}
     file.write_text(json.dumps([common | {"task_id": name, "eval": each} for name, each in EVALS.items()]))
     played = Web(WebOptions(tasks=file, sites={"gitlab": site.url}))
@@ -80,15 +78,8 @@ def solved(environment: Web, name: str, path: str, answer: str) -> bool:
         ("both", ("/ticket/84", "9"), ("/ticket/85", "9")),
     ],
 )
-def test_each_kind_of_check(
+def test_each_kind_of_check_accepts_and_rejects(
     environment: Web, name: str, right: tuple[str, str] | None, wrong: tuple[str, str] | None
 ) -> None:
     assert right is None or solved(environment, name, *right)
     assert wrong is None or not solved(environment, name, *wrong)
-
-
-def test_what_needs_a_judging_model_is_left_out_and_refused_by_name(environment: Web) -> None:
-    listed = {task.id for task in Web.select(Selection(), environment.options)}
-    assert listed == {f"webarena/{name}" for name in EVALS if name != "model"}
-    with pytest.raises(BadSelection, match="language model"):
-        Web.select(Selection(ids=("webarena/model",)), environment.options)

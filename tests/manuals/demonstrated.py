@@ -1,8 +1,8 @@
-"""The examples in executors' demonstrations, read and played.
+"""Read and play the examples in demonstrations for executors.
 
-An example is a section with a comment ``<!-- task: ID -->``, and ``<!-- before: CODE -->`` if the environment was
-changed before it, ``<!-- note: TEXT -->`` if a note was left. Then come the first observation (for whole tasks),
-``Where things stand:`` and ``Piece of work:``, and the replies, each with what happened.
+An example is a section with a comment ``<!-- task: ID -->``, and ``<!-- before: CODE -->`` if code ran before it,
+``<!-- note: TEXT -->`` if a note was left. It has the first observation (for whole tasks), ``Where things stand:`` and
+``Piece of work:``, and the replies, each with its feedback.
 """
 
 import re
@@ -21,7 +21,7 @@ from planbook.sandbox import Sandbox
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
 _BEFORE = re.compile(r"<!-- before:\n(.*?)-->\n", re.DOTALL)
 _NOTE = re.compile(r"<!-- note: (.*?) -->\n")
-_GIVEN = re.compile(
+_BODY = re.compile(
     r"(?P<scene>.*?)(?:^Where things stand: (?P<handed>[^\n]*)\n+)?^Piece of work: (?P<work>[^\n]*)\n+(?P<rest>.*)",
     re.DOTALL | re.MULTILINE,
 )
@@ -30,7 +30,7 @@ _TURN = re.compile(r"(?P<reply>.*?```python\n.*?\n```)\n\nWhat happened:\n(?P<ha
 
 @dataclass(frozen=True)
 class Example:
-    """One example. ``happened`` is what its text says of each reply."""
+    """One example. ``happened`` has the feedback that it quotes for each reply."""
 
     title: str
     task: str
@@ -45,39 +45,39 @@ class Example:
 
 @dataclass(frozen=True)
 class Played:
-    """What came of an example. ``told`` is what was really said of each reply."""
+    """The result of playing an example. ``feedback`` has the real feedback for each reply."""
 
     ending: Ending
     scene: str
     handed: str
-    told: tuple[str, ...]
+    feedback: tuple[str, ...]
 
 
 def examples(path: Path) -> Iterator[Example]:
-    """The examples of a file, in order."""
+    """Yield the examples of a file."""
     for section in re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         title, _, body = section.partition("\n")
         task, before, note = _TASK.search(body), _BEFORE.search(body), _NOTE.search(body)
-        given = _GIVEN.fullmatch(_NOTE.sub("", _BEFORE.sub("", _TASK.sub("", body))))
+        body_parts = _BODY.fullmatch(_NOTE.sub("", _BEFORE.sub("", _TASK.sub("", body))))
         assert task, f"{path}: the example {title!r} names no task"
-        assert given, f"{path}: the example {title!r} has no piece of work"
-        turns = list(_TURN.finditer(given["rest"]))
-        assert "".join(turn[0] for turn in turns).strip() == given["rest"].strip(), f"{path}: {title}"
+        assert body_parts, f"{path}: the example {title!r} has no piece of work"
+        turns = list(_TURN.finditer(body_parts["rest"]))
+        assert "".join(turn[0] for turn in turns).strip() == body_parts["rest"].strip(), f"{path}: {title}"
         yield Example(
             title=title,
             task=task[1],
             before=before[1] if before else "",
             note=note[1] if note else "",
-            scene=given["scene"].strip(),
-            handed=given["handed"] or "",
-            work=given["work"],
+            scene=body_parts["scene"].strip(),
+            handed=body_parts["handed"] or "",
+            work=body_parts["work"],
             replies=tuple(turn["reply"] for turn in turns),
             happened=tuple(turn["happened"] for turn in turns),
         )
 
 
 def played(sandbox: Sandbox, environment_name: str, example: Example) -> Played:
-    """Let an executor play an example that says just what the example has it say."""
+    """Play an example with an executor whose model gives the replies of the example."""
     environment_class = load_environment(environment_name)
     [task] = environment_class.select(Selection(ids=(example.task,)))
     model, handed = ScriptedModel(example.replies), list[str]()
@@ -94,17 +94,17 @@ def played(sandbox: Sandbox, environment_name: str, example: Example) -> Played:
         roles = Roles(lambda role: model, {})
         episode = Episode(task, environment, sandbox, MemoryJournal(), settings=settings, roles=roles)
         ending = play(episode, strategy, Options())
-        told = tuple(cell.feedback.text for cell in episode.cells if cell.source == EXECUTOR)
-        return Played(ending, episode.observation.text, handed[0], told)
+        feedback = tuple(cell.feedback.text for cell in episode.cells if cell.source == EXECUTOR)
+        return Played(ending, episode.observation.text, handed[0], feedback)
 
 
 def is_shortened(quoted: str, real: str) -> bool:
-    """Whether a text is another one with pieces left out, each marked by three dots."""
+    """Return whether a text is another one with pieces left out, each marked by three dots."""
     return re.fullmatch(".*?".join(map(re.escape, quoted.split("..."))), real, re.DOTALL) is not None
 
 
 def _handed(episode: Episode, note: str) -> str:
-    """What the executor would have been told of the work done before it."""
+    """Return what the executor is told about the work done before it."""
     if episode.environment.hands_on == "note" or not episode.steps:
         return handover(episode, note)
     return handover(episode, f"agent.{episode.steps[-1].action} -> {episode.steps[-1].observation.text}")

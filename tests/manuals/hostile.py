@@ -1,4 +1,4 @@
-"""Rules and manuals with content that a Markdown writer gets wrong."""
+"""Hypothesis strategies for rules and manuals with content that a Markdown writer gets wrong."""
 
 from hypothesis import strategies as st
 
@@ -24,21 +24,21 @@ ids = st.integers(0, 12).map("rule_{}".format)
 
 
 def accepted(kind: type[Section] | type[Manual], field: str) -> st.SearchStrategy[str]:
-    """Hostile prose that the model takes."""
+    """Return hostile prose that the model accepts."""
 
-    def taken(text: str) -> bool:
+    def is_accepted(text: str) -> bool:
         try:
             kind(title="x", **{field: text})
         except ValueError:
             return False
         return True
 
-    return texts.filter(taken)
+    return texts.filter(is_accepted)
 
 
 @st.composite
 def rule_lists(draw: st.DrawFn) -> list[Rule]:
-    """Rules of different ids, in any order."""
+    """Draw rules with different ids, in any order."""
     return [
         Rule(
             id=id,
@@ -54,7 +54,7 @@ def rule_lists(draw: st.DrawFn) -> list[Rule]:
 
 @st.composite
 def manuals(draw: st.DrawFn) -> tuple[Manual, list[Rule]]:
-    """A manual, and the rules that it names."""
+    """Draw a manual, and the rules that it names."""
     rules = draw(rule_lists())
     titles = texts.filter(lambda text: bool(text.split()))
     parts: list[list[str]] = [[] for _ in range(draw(st.integers(1, 3)))]

@@ -1,4 +1,4 @@
-"""The coverage report: what is missing, what is unused, and on what grounds it says so."""
+"""The coverage report: task types without rules, unused rules, and the grounds for each."""
 
 import pytest
 
@@ -14,8 +14,8 @@ def success(number: int, content: str) -> Rule:
     return Rule(id=f"rule_{number}", type=RuleType.SUCCESS_PROCESS, content=content)
 
 
-def about(content: str, goals: dict[str, list[str]]) -> dict[str, str]:
-    """The types that one success rule covers, and on what grounds."""
+def covered_types(content: str, goals: dict[str, list[str]]) -> dict[str, str]:
+    """Return the types that one success rule covers, each with the grounds."""
     report = measure_coverage([success(0, content)], goals, {})
     return {each.type: each.grounds for each in report.types if each.grounds != "missing"}
 
@@ -37,8 +37,8 @@ def about(content: str, goals: dict[str, list[str]]) -> dict[str, str]:
         ("", {}),
     ],
 )
-def test_a_rule_covers_the_types_that_its_scope_speaks_of(content: str, covered: dict[str, str]) -> None:
-    assert about(content, ALFWORLD) == covered
+def test_a_rule_covers_the_types_of_its_scope(content: str, covered: dict[str, str]) -> None:
+    assert covered_types(content, ALFWORLD) == covered
 
 
 @pytest.mark.parametrize(
@@ -51,16 +51,16 @@ def test_a_rule_covers_the_types_that_its_scope_speaks_of(content: str, covered:
         ("Tabs: click the one that is named.", {"click-tab": "likely"}),
     ],
 )
-def test_a_name_within_a_longer_name_is_another_type(content: str, covered: dict[str, str]) -> None:
-    assert about(content, CLICKS) == covered
+def test_a_type_whose_name_contains_another_is_distinguished(content: str, covered: dict[str, str]) -> None:
+    assert covered_types(content, CLICKS) == covered
 
 
-def test_only_a_success_process_covers() -> None:
+def test_only_a_success_process_covers_a_type() -> None:
     mechanism = success(0, "For pick_two_obj tasks.").model_copy(update={"type": RuleType.SPECIAL_MECHANISM})
     assert measure_coverage([mechanism], ALFWORLD, {}).missing == tuple(ALFWORLD)
 
 
-def test_rules_that_nobody_uses_and_rules_that_name_none_are_told() -> None:
+def test_uncited_and_dangling_rules_are_reported() -> None:
     rules = [
         success(1, "Heat it, as rule_7 says."),
         success(2, "Cool it.").model_copy(update={"builds_on": ("rule_9", "rule_1"), "example": "# rule_7"}),
@@ -72,7 +72,7 @@ def test_rules_that_nobody_uses_and_rules_that_name_none_are_told() -> None:
     assert report.missing == ("pick_and_place", "look_at_obj", "pick_two_obj")
 
 
-def test_goals_leave_out_what_is_particular_to_a_task() -> None:
+def test_goals_leave_out_the_params_of_a_task() -> None:
     goals = goals_of(load_environment("toy").select(Selection()))
     assert set(goals["fetch"]) == {"put the on the table"}
     assert len(goals["fetch_two"]) == 5
@@ -81,11 +81,11 @@ def test_goals_leave_out_what_is_particular_to_a_task() -> None:
 @pytest.mark.parametrize(
     ("content", "scope"), [("One. Two.", "One."), ("One\nand\n\nTwo", "One\nand"), ("a.b c", "a.b c")]
 )
-def test_a_scope_is_the_first_sentence(content: str, scope: str) -> None:
+def test_the_scope_is_the_first_sentence(content: str, scope: str) -> None:
     assert scope_of(success(0, content)) == scope
 
 
-def test_the_table_reads_in_a_terminal_and_as_markdown() -> None:
+def test_the_table_is_readable_in_a_terminal_and_as_markdown() -> None:
     report = Coverage(
         types=(
             CoveredType(type="fetch", grounds="named", rule_ids=("rule_1", "rule_2")),

@@ -1,4 +1,4 @@
-"""Demonstrations, found in the files of a library."""
+"""Demonstrations from the files of a library."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_a_file_for_the_type_comes_before_the_one_for_all(tmp_path: Path) -> Non
     assert shown(tmp_path, "task", "atomic", task=OTHER) == {"task": "For all.", "atomic": "Skills."}
 
 
-def test_only_what_is_asked_for_is_shown_and_what_is_missing_is_not(tmp_path: Path) -> None:
+def test_only_requested_files_that_exist_are_shown(tmp_path: Path) -> None:
     write(tmp_path, "atomic", "Skills.")
     write(tmp_path, "common", " \n ")
     write(tmp_path, "task/fetch_two", "For two.")
@@ -45,7 +45,7 @@ def test_only_what_is_asked_for_is_shown_and_what_is_missing_is_not(tmp_path: Pa
     assert shown(tmp_path, "atomic", task=TASK.model_copy(update={"env": "elsewhere"})) == {}
 
 
-def test_a_library_of_ones_own_comes_before_the_one_that_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_own_library_comes_before_the_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped, own = tmp_path / "shipped", tmp_path / "own"
     write(shipped, "task/fetch", "Shipped, for fetch.")
     write(shipped, "atomic", "Shipped skills.")
@@ -54,34 +54,33 @@ def test_a_library_of_ones_own_comes_before_the_one_that_ships(tmp_path: Path, m
     assert shown(own, "task", "atomic") == {"task": "Our own, for all.", "atomic": "Shipped skills."}
     assert shown(own, "task", "atomic", task=OTHER) == {"task": "Our own, for all.", "atomic": "Shipped skills."}
     write(own, "atomic", "")
-    assert shown(own, "atomic") == {}, "an empty file of one's own shows nothing"
+    assert shown(own, "atomic") == {}, "an empty file of the own library hides the shipped one"
 
 
-@pytest.mark.parametrize("text", [b"\xff\xfe bad", b"Skills: \xe4"])
-def test_a_file_that_is_no_text_is_told(tmp_path: Path, text: bytes) -> None:
-    write(tmp_path, "atomic", text)
+def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, "atomic", b"Skills: \xe4")
     with pytest.raises(BadKnowledge, match=r"the demonstration .*atomic\.md cannot be read: 'utf-8' codec"):
         shown(tmp_path, "atomic")
     write(tmp_path, "atomic", "Mended.")
     assert shown(tmp_path, "atomic") == {"atomic": "Mended."}
 
 
-class Knows:
-    """Remembers more than demonstrations."""
+class Knowing:
+    """A memory that recalls more than demonstrations."""
 
     def recall(self, task: Task) -> Recall:
         return Recall(text=f"about {task.type}", helpers="x = 1", rule_ids=("rule_1",), demonstrations={"old": "Old."})
 
 
-def test_what_the_memory_recalls_stays(tmp_path: Path) -> None:
+def test_other_parts_of_a_recall_are_kept(tmp_path: Path) -> None:
     write(tmp_path, "atomic", "Skills.")
-    recalled = DemonstratingMemory(Knows(), ("atomic",), tmp_path).recall(TASK)
+    recalled = DemonstratingMemory(Knowing(), ("atomic",), tmp_path).recall(TASK)
     assert (recalled.text, recalled.helpers, recalled.rule_ids) == ("about fetch", "x = 1", ("rule_1",))
     assert recalled.demonstrations == {"atomic": "Skills."}
     assert Recall.model_validate(recalled.model_dump(mode="json")) == recalled
 
 
-def test_every_demonstration_that_ships_is_asked_for_by_a_method() -> None:
+def test_every_shipped_demonstration_is_used_by_a_method() -> None:
     names = {name for method in METHODS.values() for name in method.demonstrations}
     assert {"atomic", "common", "task", "planning", "planning_detailed"} <= names
     for file in SHIPPED.glob("*/demonstrations/**/*.md"):

@@ -1,14 +1,14 @@
-"""The formulator: a scripted model outlines, and the rules are put in by us."""
+"""The formulator: a scripted model writes the outline, and the rules are inserted."""
 
 from typing import Any
 
 import pytest
 
-from planbook.envs import Environment, load_environment
+from planbook.envs import load_environment
 from planbook.manuals.errors import BadManual
-from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, PROMPTS, formulate, prose_words, read_outline
+from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, formulate, prose_words, read_outline
 from planbook.manuals.markdown import parse, render, render_rule
-from planbook.planner import MemoryJournal, Roles, Scope, UnusableReply
+from planbook.planner import MemoryJournal, Roles, Scope
 from planbook.planner.models.answers import ScriptedModel
 from planbook.rules import Rule, RuleType
 
@@ -52,18 +52,18 @@ Rules: rule_4, rule_1
 
 
 def answering(*texts: str) -> tuple[Scope, MemoryJournal]:
-    """A scope whose formulator gives these replies, and its journal."""
+    """Return a scope whose formulator gives these replies, and its journal."""
     model, journal = ScriptedModel(texts), MemoryJournal()
     return Scope(journal, "formulate", Roles(lambda role: model, {})), journal
 
 
 def prompts(journal: MemoryJournal) -> list[list[str]]:
-    """The messages of each question asked."""
+    """Return the messages of each request."""
     asked: list[Any] = [body for (_, kind, _), body in sorted(journal.events.items()) if kind == "ask"]
     return [[message["content"] for message in body["messages"]] for body in asked]
 
 
-def test_the_rules_come_into_the_manual_as_they_are() -> None:
+def test_rules_are_inserted_unchanged() -> None:
     scope, journal = answering(GOOD)
     manual = formulate(scope, RULES, TOY)
     assert [section.title for section in manual.sections] == ["Basics", "Fetching"]
@@ -75,7 +75,7 @@ def test_the_rules_come_into_the_manual_as_they_are() -> None:
     assert journal.events["formulate", "ask", 0]["role"] == FORMULATOR
 
 
-def test_the_prompt_holds_every_rule_and_no_log() -> None:
+def test_the_prompt_has_every_rule_and_no_log() -> None:
     scope, journal = answering(GOOD)
     formulate(scope, RULES, TOY)
     ((system, asked),) = prompts(journal)
@@ -84,10 +84,9 @@ def test_the_prompt_holds_every_rule_and_no_log() -> None:
     assert "a log entry" not in asked
     assert "words at most" not in asked
     assert "agent.take(thing: str, box: str) -> str" in system
-    assert "fetch, fetch_two" in system
 
 
-def test_an_environment_may_say_nothing_of_itself() -> None:
+def test_an_environment_without_a_description_has_no_section_in_the_prompt() -> None:
     class Silent(TOY):  # type: ignore[valid-type, misc]
         about, types = "", ()
 
@@ -97,7 +96,7 @@ def test_an_environment_may_say_nothing_of_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (("Rules: rule_4, rule_1", "Rules: rule_4"), "in no section: rule_1"),
         (("Rules: rule_0", "Rules: rule_0, rule_4"), "named more than once: rule_4"),
@@ -110,41 +109,35 @@ def test_an_environment_may_say_nothing_of_itself() -> None:
         (("Boxes hide things.", "<!-- x"), "^a code fence or an HTML comment is left open"),
     ],
 )
-def test_what_is_wrong_is_told_and_the_outline_asked_for_again(change: tuple[str, str], told: str) -> None:
+def test_a_faulty_outline_is_requested_again_with_its_fault(change: tuple[str, str], message: str) -> None:
     scope, journal = answering(GOOD.replace(*change), GOOD)
     assert formulate(scope, RULES, TOY).rule_ids == ("rule_0", "rule_4", "rule_1")
     _, repaired = prompts(journal)
     assert repaired[-2] == GOOD.replace(*change)
-    with pytest.raises(ValueError, match=told) as wrong:
+    with pytest.raises(ValueError, match=message) as wrong:
         read_outline(GOOD.replace(*change), IDS)
     assert str(wrong.value) in repaired[-1]
 
 
-def test_replies_that_stay_unusable_are_no_manual() -> None:
-    scope, _ = answering("no", "no", "no")
-    with pytest.raises(UnusableReply, match="no title"):
-        formulate(scope, RULES, TOY)
-
-
-def test_run_again_it_asks_nothing() -> None:
+def test_a_repeated_run_sends_no_request() -> None:
     scope, journal = answering("no", GOOD)
     manual = formulate(scope, RULES, TOY)
     assert formulate(Scope(journal, "formulate"), RULES, TOY) == manual
 
 
-def test_without_rules_nobody_is_asked() -> None:
+def test_without_rules_no_request_is_sent() -> None:
     scope, journal = answering()
     with pytest.raises(BadManual, match="no rules"):
         formulate(scope, [], TOY)
     assert not journal.events
 
 
-def test_for_a_small_model_the_prose_is_asked_to_be_short() -> None:
+def test_a_token_limit_is_stated_as_a_number_of_words() -> None:
     scope, journal = answering(GOOD)
     formulate(scope, RULES, TOY, tokens=500)
-    told = "\n\n".join(map(render_rule, RULES))
-    assert f"write {prose_words(told, 500)} words at most" in prompts(journal)[0][1]
-    assert FEWEST_WORDS == prose_words(told, 1) < prose_words(told, 500) < 500
+    rules = "\n\n".join(map(render_rule, RULES))
+    assert f"write {prose_words(rules, 500)} words at most" in prompts(journal)[0][1]
+    assert FEWEST_WORDS == prose_words(rules, 1) < prose_words(rules, 500) < 500
 
 
 @pytest.mark.parametrize(
@@ -159,13 +152,13 @@ def test_for_a_small_model_the_prose_is_asked_to_be_short() -> None:
         "### Rules\n\n- rule_4\n- rule_1",
     ],
 )
-def test_rules_are_named_in_many_ways(line: str) -> None:
+def test_rules_may_be_listed_in_many_forms(line: str) -> None:
     manual = read_outline(GOOD.replace("Rules: rule_4, rule_1", line), IDS)
     assert manual.sections[1].rule_ids == ("rule_4", "rule_1")
     assert manual.sections[1].introduction == "One thing after the other."
 
 
-def test_prose_may_speak_of_rules() -> None:
+def test_prose_may_mention_rules() -> None:
     prose = "Rules of the house\nRules to heed: be quick.\n\nSee rule_0.\n\n- rule_0 matters here"
     manual = read_outline(
         GOOD.replace("One thing after the other.", prose).replace("rule_1\n", "rule_1\n\nAs rule_0."), IDS
@@ -183,34 +176,21 @@ def test_prose_may_speak_of_rules() -> None:
         "<think>\n# x\n</think>\n{}",
     ],
 )
-def test_what_stands_around_an_outline_is_not_kept(wrap: str) -> None:
+def test_text_around_an_outline_is_dropped(wrap: str) -> None:
     assert read_outline(wrap.format(GOOD), IDS) == read_outline(GOOD, IDS)
     assert read_outline(wrap.format(GOOD).replace("\n", "\r\n"), IDS) == read_outline(GOOD, IDS)
 
 
-def test_headings_within_a_section_become_bold_lines_and_code_stays() -> None:
+def test_headings_within_a_section_become_bold_lines() -> None:
     code = "```\n### not a heading\n```"
     manual = read_outline(GOOD.replace("Key points:", f"{code}\n\n### **Key points**"), IDS)
     assert manual.sections[0].introduction == f"Boxes hide things.\n\n{code}\n\n**Key points**\n- open, then look"
     assert parse(render(manual, RULES))[0] == manual
 
 
-@pytest.mark.parametrize("name", PROMPTS.files())
-def test_each_prompt_uses_every_variable(name: str) -> None:
-    prompt = PROMPTS[name.removesuffix(".j2")]
-    given: dict[str, object] = {name: [f"<{name}>"] for name in prompt.variables}
-    text = prompt.render(**given)
-    assert all(f"<{name}>" in text for name in given if name != "untyped")
-    for name in given:
-        assert prompt.render(**given | {name: []}) != text
-
-
-def environments() -> list[type[Environment]]:
-    return [load_environment(name) for name in ("alfworld", "miniwob")]
-
-
-@pytest.mark.parametrize("environment", environments(), ids=lambda environment: environment.name)
-def test_every_environment_can_be_formulated(environment: type[Environment]) -> None:
+@pytest.mark.parametrize("name", ["alfworld", "miniwob"])
+def test_the_prompt_names_every_type_of_an_environment(name: str) -> None:
+    environment = load_environment(name)
     scope, journal = answering(GOOD)
     assert formulate(scope, RULES, environment).title == "Manual of boxes"
-    assert environment.types[-1] in prompts(journal)[0][0]
+    assert all(kind in prompts(journal)[0][0] for kind in environment.types)

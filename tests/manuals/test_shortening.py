@@ -1,4 +1,4 @@
-"""Manuals for readers with little room."""
+"""Manuals within a token limit."""
 
 from bisect import bisect
 
@@ -23,22 +23,22 @@ MANUAL = Manual(
 WHOLE = render(MANUAL, RULES)
 
 
-def left(text: str) -> set[RuleType | None]:
-    """The types whose example is still there."""
+def kept_types(text: str) -> set[RuleType | None]:
+    """Return the types whose example is kept."""
     return {rule.type for rule in RULES if rule.example in text}
 
 
-def test_every_type_has_its_place() -> None:
+def test_every_type_has_a_priority() -> None:
     assert set(LEAST_IMPORTANT_FIRST) == {None, *RuleType}
 
 
 @pytest.mark.parametrize("tokens", [None, estimate_tokens(WHOLE)])
-def test_a_manual_that_fits_is_whole(tokens: int | None) -> None:
+def test_a_manual_within_the_limit_is_unchanged(tokens: int | None) -> None:
     assert within(MANUAL, RULES, tokens) == WHOLE
 
 
 @given(st.integers(1, estimate_tokens(WHOLE)))
-def test_the_least_important_examples_go_first_and_what_a_rule_says_stays(tokens: int) -> None:
+def test_the_least_important_examples_are_left_out_first(tokens: int) -> None:
     if not fits(tokens):
         with pytest.raises(TooLong, match=f"{tokens} are allowed"):
             within(MANUAL, RULES, tokens)
@@ -46,16 +46,16 @@ def test_the_least_important_examples_go_first_and_what_a_rule_says_stays(tokens
     text = within(MANUAL, RULES, tokens)
     assert estimate_tokens(text) <= tokens
     assert all(rule.content in text for rule in RULES)
-    kept = [kind in left(text) for kind in LEAST_IMPORTANT_FIRST if kind]
+    kept = [kind in kept_types(text) for kind in LEAST_IMPORTANT_FIRST if kind]
     assert kept == sorted(kept)
     assert text.count(LEFT_OUT) == kept.count(False) + (MANUAL.sections[0].introduction not in text)
 
 
-def test_the_introductions_go_last_and_then_it_is_told() -> None:
+def test_introductions_are_left_out_last() -> None:
     shortest = bisect(range(1, 2000), False, key=fits) + 1
     text = within(MANUAL, RULES, shortest)
     assert f"## All\n\n{LEFT_OUT}\n" in text
-    assert not left(text)
+    assert not kept_types(text)
     assert MANUAL.sections[0].introduction in within(MANUAL, RULES, shortest + 60)
 
 
@@ -67,7 +67,7 @@ def fits(tokens: int) -> bool:
     return True
 
 
-def test_of_one_type_the_least_cited_example_goes_first() -> None:
+def test_the_least_cited_example_of_a_type_is_left_out_first() -> None:
     rules = [rule.model_copy(update={"type": RuleType.CORRECTED_ERROR}) for rule in RULES]
     text = within(MANUAL, rules, estimate_tokens(WHOLE) - 20, {rule.id: 3 for rule in rules if rule.id != "rule_4"})
     assert [rule.id for rule in rules if rule.example not in text] == ["rule_4"]
