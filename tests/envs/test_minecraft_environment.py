@@ -199,16 +199,6 @@ def test_a_snapshot_takes_less_than_a_millisecond_and_is_complete() -> None:
     assert walk(environment, TO_DIAMOND[6:]) == rest
 
 
-def test_an_environment_takes_five_thousand_steps_in_a_second() -> None:
-    environment = started()
-    assert environment.task is not None
-    start, steps = time.process_time(), 0
-    for _ in range(100):
-        environment.reset(environment.task)
-        steps += len(walk(environment, TO_DIAMOND))
-    assert steps / (time.process_time() - start) > 5_000
-
-
 def test_versions_state_the_recipes_the_deviation_and_the_options() -> None:
     versions = started(terse=True).versions()
     assert versions["recipes"] == "Minecraft 1.11.2, from minedojo 0.1"
