@@ -1,21 +1,13 @@
-"""What the nodes of the Crafter agent reply in tests, unless a test has one of them say something else."""
+"""Default replies of the nodes of the Crafter agent."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from planbook.planner.graph.hooks.crafter import ACTIONS
+from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, REOPENING, WANTED
 from tests.planner.nodes import Reply
 from tests.planner.players import code
 
-OPEN_GATE = {
-    "unexpected_encounters": "no",
-    "mistake": "no",
-    "correction_planned": "no",
-    "confused": "no",
-    "top_subgoal_completed": "no",
-    "top_subgoal_changed": "no",
-    "replan": "yes, the sketch is new",
-}
+OPEN_GATE = {**dict.fromkeys((*REOPENING, "correction_planned"), "no"), "replan": "yes, the sketch is new"}
 SHUT_GATE = {**OPEN_GATE, "replan": "no"}
 PLAN: Mapping[str, Any] = {
     "easy_to_reach": "the tree",
@@ -33,7 +25,7 @@ PLAN: Mapping[str, Any] = {
 
 
 def action_row(name: str) -> Mapping[str, str]:
-    """A line of the table of actions."""
+    """A row of the table of actions."""
     return {
         "requirements": "open ground",
         "observed": "grass",
@@ -45,14 +37,14 @@ def action_row(name: str) -> Mapping[str, str]:
 
 
 def discovery(**answers: str) -> dict[str, str]:
-    """What is said of an unknown thing that has been found out."""
-    passed = dict.fromkeys(("discovered", "general", "unknown", "concrete_and_precise", "solid"), "yes, clearly")
+    """A discovery that passes every test, except for these answers."""
+    passed = dict.fromkeys(LEARNED, "yes, clearly")
     return {**passed, "discovery": "a tree gave 1 wood", "discovery_short": "1 wood a tree", **answers}
 
 
 def missing(**answers: str) -> dict[str, str]:
-    """What is said of a thing that is not known."""
-    passed = dict.fromkeys(("unknown", "novel", "general", "relevant", "correct"), "yes")
+    """Missing information that passes every test, except for these answers."""
+    passed = dict.fromkeys(WANTED, "yes")
     return {**passed, "info": "how much wood a tree gives", "known": "none", **answers}
 
 

@@ -1,4 +1,4 @@
-"""The controller, held against algorithm 1 of the paper and what its appendix A says is handed on."""
+"""ADaPT's controller compared with algorithm 1 of the paper, and with appendix A on what is handed on."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -13,22 +13,22 @@ from planbook.sandbox import Sandbox
 from tests.planner.players import GOAL, Players, planned, played, touched
 
 Call = tuple[str, str, int, str]
-"""Who is asked about what, how deep, and what it is told of those before."""
+"""Role, subtask, depth, and the report on earlier subtasks."""
 
 
 class Luck:
-    """Random plans and outcomes of sub-tasks, by their names. The whole task always has to be planned."""
+    """Random plans and outcomes of subtasks. The executor always fails at the whole task."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
     def does(self, work: str) -> tuple[bool, bool]:
-        """Whether the executor acts, and whether it is done."""
+        """Return whether the executor acts, and whether it claims success."""
         dice = Random(f"{self._seed}/does/{work}")
         return dice.random() < 0.8, dice.random() < 0.6 and work != GOAL
 
     def logic(self, work: str) -> Any:
-        """A number of a step, or a word and what it joins: ``("OR", ("AND", 1, 2), 3)``."""
+        """Return the number of a step, or an operator and its operands: ``("OR", ("AND", 1, 2), 3)``."""
         return self._drawn(Random(f"{self._seed}/logic/{work}"), count(1), 2)
 
     def _drawn(self, dice: Random, numbers: Iterator[int], deep: int) -> Any:
@@ -42,7 +42,7 @@ def step(work: str, number: int) -> str:
 
 
 def algorithm(luck: Luck, d_max: int) -> list[Call]:
-    """Everyone who is asked. None stands for a failure, which hands nothing on."""
+    """Return the calls of a plain recursion. A result of None is a failure, which hands nothing on."""
     calls: list[Call] = []
 
     def adapt(work: str, depth: int, before: str) -> str | None:
@@ -71,7 +71,7 @@ def algorithm(luck: Luck, d_max: int) -> list[Call]:
 
 
 class Everything(dict[str, str]):
-    """A reply for every piece of work."""
+    """Maps every subtask to a reply."""
 
     def __init__(self, answer: Callable[[str], str]) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ def players_by(luck: Luck) -> Players:
 
 
 def asked(journal: MemoryJournal) -> list[Call]:
-    """Everyone who was asked, read from the journal."""
+    """Return the calls that the journal holds."""
     calls = []
     for (scope, kind, _), body in journal.events.items():
         if kind == "ask":

@@ -1,49 +1,34 @@
-"""DEP in a household: a controller, here a script, reaches each goal by the actions that the game admits."""
+"""DEP in a household: a scripted controller reaches each goal by possible actions."""
 
 import re
 from collections.abc import Mapping, Sequence
 
 from planbook.envs import Action, Selection
 from planbook.envs.alfworld import Alfworld
-from planbook.planner import (
-    Episode,
-    EpisodeSettings,
-    MemoryJournal,
-    Message,
-    Outcome,
-    Reply,
-    Roles,
-    Sampling,
-    method,
-    play,
-)
-from planbook.planner.models.types import OnText
+from planbook.planner import Message, Model, Outcome, Sampling, ScriptedModel
 from planbook.planner.strategies.deps.text_matching import GoalMatcher
 from planbook.sandbox import Sandbox
 from tests.planner.camp import code, goal_events
+from tests.planner.players import played
 
 TASK = Alfworld.tasks(Selection(split="generated", types=("pick_and_place",), seeds=(0,)))[0]
 KIND, TARGET = str(TASK.params["object"]), f"{TASK.params['target']}_1"
 
 
-class Script:
-    """Plans at first without looking for the object; the controller goes round until it sees one."""
-
-    name = "script"
+class Household:
+    """Models whose first plan does not look for the object. The controller searches until it sees one."""
 
     def __init__(self) -> None:
         self.visited: list[str] = []
-        self.role = ""
 
-    def speaking(self, role: str) -> "Script":
-        self.role = role
-        return self
+    def model(self, role: str) -> Model:
+        def answer(messages: Sequence[Message], sampling: Sampling) -> str:
+            asked = messages[-1].content
+            if role == "explainer":
+                return f"Nobody knows yet where a {KIND} is: find one first."
+            return self._plan(asked) if role == "planner" else self._steer(asked)
 
-    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        asked = messages[-1].content
-        if self.role == "explainer":
-            return Reply(text=f"Nobody knows yet where a {KIND} is: find one first.")
-        return Reply(text=self._plan(asked) if self.role == "planner" else self._steer(asked))
+        return ScriptedModel(answer)
 
     def _plan(self, asked: str) -> str:
         if found := re.search(r"Done: agent\.find\('\w+'\): it is in (\w+)", asked):
@@ -73,15 +58,13 @@ class Script:
         return self.visited[-1]
 
 
-def test_a_plan_is_mended_until_the_household_task_is_done() -> None:
-    with Sandbox() as sandbox:
-        script, journal = Script(), MemoryJournal()
-        settings = EpisodeSettings(actions=50)
-        playing = Episode(TASK, Alfworld(), sandbox, journal, settings=settings, roles=Roles(script.speaking, {}))
-        dep = method("dep")
-        ending = play(playing, dep.play, dep.options.model_validate({"controller_steps": 30}))
+def test_replanning_solves_a_household_task(sandbox: Sandbox) -> None:
+    options = {"controller_steps": 30}
+    ending, playing = played(
+        sandbox, Household(), "dep", environment=Alfworld(), task=TASK, actions=50, options=options
+    )
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    tried = [(event["chosen"].partition("(")[0], event["done"]) for event in goal_events(journal)]
+    tried = [(event["chosen"].partition("(")[0], event["done"]) for event in goal_events(playing)]
     assert tried == [
         ("agent.pick", False),
         ("agent.find", True),
@@ -89,12 +72,12 @@ def test_a_plan_is_mended_until_the_household_task_is_done() -> None:
         ("agent.pick", True),
         ("agent.put", True),
     ]
-    assert goal_events(journal)[-1]["said"] == f"put {KIND} {TARGET}"
+    assert goal_events(playing)[-1]["said"] == f"put {KIND} {TARGET}"
     assert {cell.source for cell in playing.cells} == {"planner", "controller"}
     assert all(step.action.name in Alfworld.actions for step in playing.steps)
 
 
-def test_a_line_is_taken_for_a_goal_of_this_room() -> None:
+def test_a_line_is_mapped_to_a_goal_of_this_room() -> None:
     environment = Alfworld()
     environment.reset(TASK)
     known, nearest = environment.goals.known(), GoalMatcher(environment.goals).nearest
