@@ -117,39 +117,24 @@ def test_an_executor_sees_only_its_own_subtask(sandbox: Sandbox) -> None:
 
 
 def test_every_subtask_is_recorded_with_its_claim(sandbox: Sandbox) -> None:
-    does = {
-        "a": done_by("a"),
-        "b": ["agent.touch('b')"],
-        "c": "rubbish",
-        "d": ["agent.touch('d')", "rubbish"],
-        "e": SOLVE,
-    }
-    plan = planned("S1 AND (S2 OR S3 OR S4 OR S5)", *"abcd", "whole")
-    plans = {GOAL: plan, "whole": planned("S1", "e"), "b": "no plan", "c": planned("S1 OR S9", "f")}
-    ending, playing = played(sandbox, Players(does, plans), options={"iterations": 3})
-    found = {(claim["by"], claim["text"]): claim for claim in claims(playing)}
-    common = {"by": "executor", "text": GOAL, "depth": 1, "handed": ""}
-    assert found["executor", GOAL] == {**common, "done": False, "note": NOTE, "replies": 1}
-    assert found["executor", "a"]["done"] is True
-    assert (found["executor", "b"]["note"], found["executor", "b"]["replies"]) == ("no finish() within 3 replies", 3)
-    assert (found["executor", "d"]["done"], found["executor", "d"]["replies"]) == (False, 4)
-    for key, note in {
-        ("executor", "c"): "the executor gave no usable reply to executor/task.j2",
-        ("executor", "d"): "the executor gave no usable reply to executor/feedback.j2",
-        ("planner", "b"): "the planner gave no usable reply to adapt/plan.j2: the plan has no",
-        ("planner", "c"): "the planner gave no usable reply to adapt/plan.j2: ",
-    }.items():
-        assert found[key]["note"].startswith(note)
-    assert [found["planner", each]["done"] for each in "bcd"] == [False] * 3
-    assert claim_rows(playing)[-3:] == [
-        ("executor", "e", 3, None),
-        ("planner", "whole", 2, None),
+    plans = {GOAL: planned("S1 AND (S2 OR S3)", "a", "b", "c"), "b": "no plan", "c": planned("S1", "d")}
+    ending, playing = played(sandbox, Players({"a": done_by("a"), "d": SOLVE}, plans))
+    assert ending.outcome is Outcome.DIRECT_SUCCESS, "a subtask without a plan is no error"
+    assert claim_rows(playing) == [
+        ("executor", GOAL, 1, False),
+        ("executor", "a", 2, True),
+        ("executor", "b", 2, False),
+        ("planner", "b", 2, False),
+        ("executor", "c", 2, False),
+        ("executor", "d", 3, None),
+        ("planner", "c", 2, None),
         ("planner", GOAL, 1, None),
     ]
-    assert claims(playing)[-1]["note"] == "The world's episode is over."
-    assert ending.outcome is Outcome.INDIRECT_SUCCESS, "two conversations had no usable reply"
-    parse = [cell for cell in playing.cells if cell.feedback.kind is FeedbackKind.PARSE]
-    assert [cell.source for cell in parse] == ["executor"] * 2
+    first, *_, last = recorded = claims(playing)
+    common = {"by": "executor", "text": GOAL, "depth": 1, "handed": ""}
+    assert first == {**common, "done": False, "note": NOTE, "replies": 1}
+    assert recorded[3]["note"].startswith("the planner gave no usable reply to adapt/plan.j2: the plan has no")
+    assert last["note"] == "The world's episode is over."
     assert {cell.thought.text for cell in playing.cells if cell.source == "planner"} == {"# Think: so."}
 
 

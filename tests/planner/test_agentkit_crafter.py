@@ -106,16 +106,21 @@ def test_each_step_is_summarised_and_its_action_judged_in_the_next_step(sandbox:
     assert "Turn 4" in nodes.questions("actor_reflect")[-1]
 
 
-def test_a_skill_gets_feedback_on_all_its_steps_after_every_third(sandbox: Sandbox) -> None:
-    """The skill is Walk at steps 0 to 3 and from 6 on, Dig at 4 and 5."""
-    skills = ["Walk", "Dig", "Walk"]
-    nodes, asked = game(
+@pytest.fixture(scope="module")
+def skilled(sandbox: Sandbox) -> tuple[Nodes, list[Counter[str]]]:
+    """Nine steps: the skill is Walk at steps 0 to 3 and from 6 on, Dig at 4 and 5."""
+    names = ["Walk", "Dig", "walk ", "Walk"]
+    return game(
         sandbox,
         9,
-        gate=open_at(4, 6),
-        skill=lambda number: {"name": skills[number], "description": "d", "parameters": [], "guide": "g"},
+        gate=open_at(4, 6, 8),
+        skill=lambda number: {"name": names[number], "description": f"v{number}", "parameters": [], "guide": "g"},
         feed=lambda number: f"ADVICE {number}",
     )
+
+
+def test_a_skill_gets_feedback_on_all_its_steps_after_every_third(skilled: tuple[Nodes, list[Counter[str]]]) -> None:
+    nodes, asked = skilled
     assert [step for step, each in enumerate(asked) if each["feed"]] == [3, 8]
     assert [turns(prompt) for prompt in nodes.questions("feed")] == [["1", "2", "3"], ["1", "2", "3", "4", "7", "8"]]
     actor, planner = nodes.questions("actor_reflect"), nodes.questions("challenge")
@@ -125,41 +130,27 @@ def test_a_skill_gets_feedback_on_all_its_steps_after_every_third(sandbox: Sandb
     assert "ADVICE 0" in actor[6], "it is shown again with its skill"
 
 
-def test_a_skill_is_taken_from_the_library_or_added(sandbox: Sandbox) -> None:
-    names = ["CollectResource", "collect_resource ", "Rest", "Rest"]
-    nodes, _ = game(
-        sandbox,
-        4,
-        gate=open_at(1, 2, 3),
-        skill=lambda number: {
-            "name": names[number],
-            "description": f"text {number}",
-            "parameters": [],
-            "guide": "g",
-        },
-    )
-    library = nodes.questions("skill")[-1].partition("Is there a skill")[0]
-    assert '"CollectResource"' in library
-    assert "text 0" in library
-    assert "text 1" not in library, "a skill in the library stays as it is"
-    assert '"Rest"' in library
+def test_a_skill_is_taken_from_the_library_or_added(skilled: tuple[Nodes, list[Counter[str]]]) -> None:
+    library = skilled[0].questions("skill")[-1].partition("Is there a skill")[0]
+    assert [text in library for text in ('"Walk"', '"Dig"', "v0", "v1")] == [True] * 4
+    assert "v2" not in library, "a skill in the library stays as it is"
 
 
 # The knowledge base (section 3.3).
 
 
 def test_only_information_that_passes_every_test_is_kept(sandbox: Sandbox) -> None:
-    kept: dict[str, Any] = {f"not {test}": discovery(**{test: "no, not at all"}) for test in LEARNED}
-    kept |= {f"empty {short}": discovery(discovery_short=short) for short in ("N/A", "none", "NA.")}
+    failed: dict[str, Any] = {f"not {test}": discovery(**{test: "no, not at all"}) for test in LEARNED}
+    failed |= {f"empty {short}": discovery(discovery_short=short) for short in ("N/A", "none", "NA.")}
     unwanted: dict[str, Any] = {f"unwanted {test}": missing(**{test: "no"}) for test in WANTED}
-    listed = {**dict.fromkeys([WOOD, *kept], missing()), **unwanted}
-    found = {WOOD: discovery(), **kept}
+    listed = {**dict.fromkeys([WOOD, *failed], missing()), **unwanted}
+    found = {WOOD: discovery(), **failed}
     nodes, _ = game(sandbox, 3, gate=OPEN_GATE, kb_add=found, unknown=lambda number: {} if number else listed)
     search = nodes.questions("kb_add")[0]
-    assert [item for item in listed if item in search] == [WOOD, *kept]
+    assert [item for item in listed if item in search] == [WOOD, *failed]
     known, _, rest = nodes.questions("unknown")[1].partition("# The list of unknown information")
     assert known.partition("# The knowledge base")[2].count("1 wood a tree") == 1
-    assert [item for item in listed if item in rest.partition("\n# ")[0]] == list(kept)
+    assert [item for item in listed if item in rest.partition("\n# ")[0]] == list(failed)
 
 
 # The actor's plan, and the code.

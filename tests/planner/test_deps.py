@@ -16,20 +16,6 @@ WHOLE = "\n".join((LOGS, PLANKS, STICKS, PICKAXE))
 WITHOUT_STICKS = "\n".join((LOGS, PLANKS, PICKAXE))
 
 
-def test_the_goals_of_a_plan_are_reached_in_turn(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, Voices(planner=[code(WHOLE)]), "dep")
-    assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert [str(step.action) for step in playing.steps] == [
-        "mine({'log': 3}, None)",
-        "craft({'planks': 12}, {'log': 3})",
-        "craft({'stick': 4}, {'planks': 2})",
-        "craft({'pickaxe': 1}, {'planks': 3, 'stick': 2})",
-    ]
-    goals = [cell.code for cell in playing.cells if cell.source == "goal"]
-    assert goals == [f"agent.{step.action}" for step in playing.steps]
-    assert [(goal["line"], goal["done"]) for goal in goal_events(playing)] == [(n, True) for n in range(1, 5)]
-
-
 def test_the_first_goal_that_fails_stops_the_plan_and_is_described_and_explained(sandbox: Sandbox) -> None:
     voices = Voices(
         planner=[code(f"{LOGS}\n{PLANKS}\n{PICKAXE}\nagent.mine({{'sand': 1}})"), code(f"{STICKS}\n{PICKAXE}")],
@@ -139,6 +125,7 @@ def test_the_fixed_order_is_that_of_the_plan(sandbox: Sandbox) -> None:
     goals, spent = tried(sandbox, None)
     assert [goal["chosen"] for goal in goals][:2] == ["agent.mine({'sand': 1}, None)", "agent.mine({'log': 3}, None)"]
     assert {goal["selector"] for goal in goals} == {"fixed"}
+    assert [(goal["line"], goal["done"]) for goal in goals] == [(line, True) for line in range(1, 6)]
     assert spent == 20 + 30 + 3
     assert (goals[1]["features"], goals[1]["horizon"]) == ({"kind": "mine", "far": 30.0}, 30.0)
     assert (goals[1]["actions"], goals[1]["done"], goals[1]["reason"]) == (1, True, "You mine {'log': 3}.")

@@ -6,11 +6,11 @@ import pytest
 
 from planbook.envs import Action, ActionSpec, Goals, Observation
 from planbook.envs.toy import Toy
-from planbook.planner import Ending, Episode, FeedbackKind, Outcome
+from planbook.planner import Ending, Episode, Outcome
 from planbook.planner.strategies.deps.pursuit import Move, read_move
 from planbook.sandbox import Sandbox
 from tests.planner.camp import Voices, code, goal_events, played
-from tests.planner.players import TASK, THING, Knows
+from tests.planner.players import TASK, Knows
 
 LOGS = "agent.mine({'log': 3})"
 PLANKS = "agent.craft({'planks': 12}, {'log': 3})"
@@ -106,47 +106,20 @@ def test_inner_monologue_ends_with_the_actions(sandbox: Sandbox) -> None:
 
 PROGRAM = f"""
 def obtain(agent):
-    # step 1: wood
     assert "log" not in agent.inventory(), "there is wood already"
     {LOGS}
-    # step 2: planks
-    assert agent.inventory().get("log", 0) >= 3, "too little wood"
+    assert agent.inventory().get("sand", 0) >= 1, "no sand"
     {PLANKS}
-    {STICKS}
-    assert agent.inventory().get("sand", 0) >= LEAST, "no sand"
-    {PICKAXE}
 
 obtain(agent)
 """
-POLICY = f"""
-for _ in range(5):
-    if agent.inventory().get("log", 0) >= 3:
-        break
-    agent.mine({{'log': 1}})
-{PLANKS}
-{STICKS}
-{PICKAXE}
-"""
-
-
-@pytest.mark.parametrize(
-    ("planner", "program", "steps", "shown"),
-    [("progprompt", PROGRAM.replace("LEAST", "0"), 4, "assertions"), ("code-as-policies", POLICY, 6, "policies")],
-)
-def test_a_program_runs_unchanged(sandbox: Sandbox, planner: str, program: str, steps: int, shown: str) -> None:
-    voices = Voices(planner=[code(program)])
-    ending, playing = played(sandbox, voices, planner, memory=MEMORY)
-    assert (ending.outcome, len(playing.steps)) == (Outcome.DIRECT_SUCCESS, steps)
-    system = voices.asked["planner"][0][0].content
-    assert "`agent.inventory() -> dict[str, typing.Any]`" in system
-    assert [name for name in SHOWN if f"As {name} do." in system] == [shown]
 
 
 def test_a_failed_assertion_ends_a_program(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, Voices(planner=[code(PROGRAM.replace("LEAST", "1"))]), "progprompt")
+    ending, playing = played(sandbox, Voices(planner=[code(PROGRAM)]), "progprompt")
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "raised")
-    assert playing.feedbacks[-1].kind is FeedbackKind.RAISED
     assert "no sand" in playing.feedbacks[-1].text
+    assert len(playing.steps) == 1
 
 
 # Goals that take more than one action.
@@ -156,32 +129,6 @@ def fetched(
     sandbox: Sandbox, voices: Voices, environment: Toy, planner: str = "dep", **options: Any
 ) -> tuple[Ending, Episode]:
     return played(sandbox, voices, planner, environment=environment, task=TASK, options=options)
-
-
-def route() -> list[str]:
-    """Return the answers of a controller that fetches the task's thing."""
-    environment = Fetching()
-    environment.reset(TASK)
-    box = next(box for box, things in environment._boxes.items() if THING in things)
-    answers = []
-    for action in (Action("open", (box,)), Action("take", (THING, box)), Action("put", (THING,))):
-        answers.append(f"So it is.\nAnswer: {(environment.possible_actions() or []).index(action) + 1}")
-        environment.act(action)
-    return answers
-
-
-def test_a_controller_reaches_a_goal_action_by_action(sandbox: Sandbox) -> None:
-    voices = Voices(planner=[code("agent.fetch('key')")], controller=route())
-    ending, playing = fetched(sandbox, voices, Fetching())
-    assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert [step.action.name for step in playing.steps] == ["open", "take", "put"]
-    first, second, _ = voices.prompts("controller")
-    assert first.startswith("You see box_1")
-    assert "The goal: agent.fetch('key')" in first
-    assert "1. agent.open('box_1')" in first
-    assert second.startswith("You open box_")
-    assert TASK.goal not in voices.whole(2, "controller")
-    assert "agent.open" not in voices.asked["planner"][0][0].content
 
 
 def test_the_planner_is_told_why_a_controller_gave_up(sandbox: Sandbox) -> None:

@@ -1,4 +1,4 @@
-"""Goals in Minecraft: lines in the words of the papers' baselines, and the nearest goals first."""
+"""Goals of Minecraft and ALFWorld: lines in the words of the papers' baselines, and the nearest goals first."""
 
 import re
 
@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.envs import Action, Selection, Task
+from planbook.envs.alfworld import Alfworld
 from planbook.envs.minecraft import Minecraft
 from planbook.planner import Outcome
 from planbook.planner.strategies.deps.text_matching import GoalMatcher
@@ -125,3 +126,21 @@ def ticks(sandbox: Sandbox, selector: str, seed: int) -> int:
 def test_the_nearest_goals_first_take_less_time(sandbox: Sandbox) -> None:
     spent = {selector: sum(ticks(sandbox, selector, seed) for seed in SEEDS) for selector in ("fixed", "nearest")}
     assert spent["nearest"] < spent["fixed"]
+
+
+# ALFWorld.
+
+
+def test_a_line_is_mapped_to_a_goal_of_this_room() -> None:
+    task = Alfworld.tasks(Selection(split="generated", types=("pick_and_place",), seeds=(0,)))[0]
+    kind, target = str(task.params["object"]), f"{task.params['target']}_1"
+    environment = Alfworld()
+    environment.reset(task)
+    known, nearest = environment.goals.known(), GoalMatcher(environment.goals).nearest
+    assert nearest(f"pick up the {kind} in {target}") == Action("pick", (kind, target))
+    assert nearest(f"clean {kind} with sinkbasin 1") == Action("clean", (kind, "sinkbasin_1"))
+    assert nearest("open drawer 3") == Action("open", ("drawer_3",))
+    assert Action("clean", (kind, target)) not in known
+    assert nearest("sing a song") is None
+    assert nearest(f"put the {kind} down") is None, "a place must be named"
+    assert all(nearest(f"agent.{goal}") == goal for goal in known)
