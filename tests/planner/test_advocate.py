@@ -59,7 +59,7 @@ def test_a_wrong_action_is_undone_and_its_remedies_are_tried(sandbox: Sandbox) -
     assert (ending.outcome, ending.actions) == (Outcome.FAILURE, 3)
 
 
-def test_prompts_tell_actions_that_were_undone(sandbox: Sandbox) -> None:
+def test_prompts_mark_actions_that_were_undone(sandbox: Sandbox) -> None:
     models = Counsellors(
         act=[touch("wall"), code("oops"), touch("end")],
         remedy=[touch("door"), "NONE", touch("floor"), "NONE"],

@@ -102,7 +102,7 @@ def test_code_runs_unchanged_if_no_reply_adapts_it(sandbox: Sandbox) -> None:
     assert [each["mapped"] for each in recorded(playing, "branch")] == ["", ""]
 
 
-def test_a_lasting_effect_is_recorded_and_told(sandbox: Sandbox) -> None:
+def test_a_lasting_effect_is_recorded_and_marked_in_prompts(sandbox: Sandbox) -> None:
     models = Counsellors(
         act=code("agent.post()"),
         remedy=[click(2), "NONE"],

@@ -72,12 +72,6 @@ def test_a_general_graph_uses_the_manual_of_the_environments_own_graph(sandbox: 
     assert any("good enough to buy" in text for _, _, text in nodes.asked)
 
 
-def test_an_environments_own_graph_is_the_default() -> None:
-    assert AgentKitOptions().graph_name("crafter") == "crafter"
-    assert AgentKitOptions().graph_name("toy") == "general"
-    assert AgentKitOptions(graph="spring").graph_name("crafter") == "spring"
-
-
 def test_every_shipped_graph_writes_code_and_has_a_description() -> None:
     names = {path.stem for path in SHIPPED_GRAPHS.glob("*.yaml")}
     assert names == {"chain-of-thought", "crafter", "general", "shopping", "spring"}

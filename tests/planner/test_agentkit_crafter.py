@@ -16,7 +16,7 @@ from planbook.planner.graph.hooking import AfterQueryError, Composing
 from planbook.planner.graph.hooks import crafter as crafter_hooks
 from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, WANTED, all_actions, one_action, three_challenges
 from planbook.sandbox import Sandbox
-from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, action_row, discovery, missing
+from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, WEIGHED, action_row, discovery, missing
 from tests.planner.graph.given import question
 from tests.planner.nodes import Nodes, Reply, played
 from tests.planner.players import code, journal_of
@@ -207,12 +207,11 @@ def test_actions_may_be_written_with_their_agent() -> None:
 
 
 def test_each_checked_node_is_asked_again(sandbox: Sandbox) -> None:
-    weighed = dict.fromkeys(("where", "in_time", "in_space", "risk", "benefit"), "none")
     refused: dict[str, tuple[Reply, str]] = {
         "obs_current_actions": (rows(ACTIONS[1:]), "Missing: move('west')"),
         "challenge": ({"challenges": [CHALLENGE], "chosen": "food", "why": "hunger"}, "exactly 3 challenges"),
         "subgoals": ([{"subgoal": "eat", "completion_criteria": "it is eaten"}], "exactly 3 subgoals"),
-        "actor_reflect": ({"also_tracked": [], "table": [], "actions": {"sleep()": weighed}}, "not sleep()"),
+        "actor_reflect": ({"also_tracked": [], "table": [], "actions": {"sleep()": WEIGHED}}, "not sleep()"),
         "actor_final": (code("agent.fly()"), "takes none"),
     }
     nodes, _ = game(sandbox, 1, **{node: first_then_usual(node, reply) for node, (reply, _) in refused.items()})

@@ -10,11 +10,11 @@ import pytest
 
 from planbook.envs import Verdict
 from planbook.planner import Ending, Episode, FeedbackKind, JournalMismatch, MemoryJournal, Options, Outcome, play
-from planbook.planner.errors import CellOver, EpisodeOver, ModelUnavailable, NoPlan, RoundOver
+from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, RoundOver
 from planbook.planner.strategies.base import in_rounds
 from planbook.sandbox import Sandbox
 from tests.planner.pieces import cut_journals
-from tests.planner.players import GOAL, SOLVE, Players, Traced, episode, journal_of
+from tests.planner.players import GOAL, SOLVE, Players, Traced, episode
 
 LOOP = "while True:\n    agent.touch('x')"
 
@@ -99,17 +99,7 @@ def test_a_frame_may_have_its_own_task(playing: Episode) -> None:
     assert playing.run("print(task.goal)").output == f"{GOAL}\n"
 
 
-def test_a_function_may_replace_an_action(playing: Episode) -> None:
-    def touch(what: str) -> str:
-        """Only say so."""
-        return f"You would touch {what}."
-
-    with playing.frame("other", {"agent.touch": touch}):
-        assert playing.run("print(agent.touch('x'), agent.holding)").output == "You would touch x. nothing\n"
-    assert playing.steps == []
-
-
-@pytest.mark.parametrize("error", [ZeroDivisionError, ValueError, ModelUnavailable])
+@pytest.mark.parametrize("error", [ZeroDivisionError, ValueError])
 def test_plans_cannot_catch_an_error_of_their_method(sandbox: Sandbox, error: type[Exception]) -> None:
     def inner(depth: int) -> None:
         """Fail at the bottom."""
@@ -119,15 +109,10 @@ def test_plans_cannot_catch_an_error_of_their_method(sandbox: Sandbox, error: ty
             playing.run(f"try:\n    inner({depth - 1})\nexcept BaseException:\n    print('caught')")
 
     playing = episode(sandbox, Players())
-    if error is ModelUnavailable:
-        with pytest.raises(ModelUnavailable, match="our own fault"):
-            play(playing, lambda playing, _: inner(2), Options())
-        assert "outcome" not in {kind for _, kind, _ in journal_of(playing).events}
-    else:
-        ending = play(playing, lambda playing, _: inner(2), Options())
-        assert ending.outcome == Outcome.BROKEN
-        message = rf"the planner raised {error.__name__}: our own fault \({Path(__file__).name}:\d+\)"
-        assert re.fullmatch(message, ending.message)
+    ending = play(playing, lambda playing, _: inner(2), Options())
+    assert ending.outcome == Outcome.BROKEN
+    message = rf"the planner raised {error.__name__}: our own fault \({Path(__file__).name}:\d+\)"
+    assert re.fullmatch(message, ending.message)
     assert playing.cells == []
 
 

@@ -131,7 +131,7 @@ def fetched(
     return played(sandbox, voices, planner, environment=environment, task=TASK, options=options)
 
 
-def test_the_planner_is_told_why_a_controller_gave_up(sandbox: Sandbox) -> None:
+def test_a_description_has_the_reason_of_the_controller(sandbox: Sandbox) -> None:
     controller = ["Answer: 1", "Hm.", "Answer: 99", "I see none.\nAnswer: impossible: no key in box_1", "Answer: done"]
     voices = Voices(
         planner=[code("agent.fetch('key')")] * 2, controller=controller, explainer=["The key is elsewhere."]
