@@ -62,7 +62,9 @@ def test_a_shipped_graph_plays_to_the_end_of_the_task(sandbox: Sandbox, graph: s
     ending, episode = play(sandbox, nodes, graph)
     assert ending.outcome is Outcome.DIRECT_SUCCESS, ending.message
     assert len(episode.cells) == 2
-    assert any("agent.open('box_1') -> You open box_1." in text for _, _, text in nodes.asked), "feedback is told"
+    assert any("agent.open('box_1') -> You open box_1." in text for _, _, text in nodes.asked), (
+        "the second pass sees the result"
+    )
 
 
 @pytest.mark.parametrize("graph", ["chain-of-thought", "general", "spring"])
