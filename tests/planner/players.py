@@ -55,17 +55,21 @@ class Traced(Toy):
         return Observation(f"You touch {what}.", accepted=not what.startswith("no "))
 
 
-class Stock(Traced):
+class Counted(Traced):
+    """An environment whose state is the number of actions so far."""
+
+    def state(self) -> str:
+        """Return the number of actions."""
+        return f"{len(self.history)} done."
+
+
+class Stock(Counted):
     """An environment that hands its state to the next executor."""
 
     hands_on = "state"
 
-    def state(self) -> str:
-        """The number of actions so far."""
-        return f"{len(self.history)} done."
 
-
-class Noted(Stock):
+class Noted(Counted):
     """An environment that hands its state and the last note to the next executor."""
 
     hands_on = "note"

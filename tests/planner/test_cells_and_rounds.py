@@ -101,6 +101,8 @@ def test_a_frame_may_have_its_own_task(playing: Episode) -> None:
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, ValueError])
 def test_plans_cannot_catch_an_error_of_their_method(sandbox: Sandbox, error: type[Exception]) -> None:
+    playing = episode(sandbox, Players())
+
     def inner(depth: int) -> None:
         """Fail at the bottom."""
         if depth == 0:
@@ -108,7 +110,6 @@ def test_plans_cannot_catch_an_error_of_their_method(sandbox: Sandbox, error: ty
         with playing.frame("inner", {"inner": inner}):
             playing.run(f"try:\n    inner({depth - 1})\nexcept BaseException:\n    print('caught')")
 
-    playing = episode(sandbox, Players())
     ending = play(playing, lambda playing, _: inner(2), Options())
     assert ending.outcome == Outcome.BROKEN
     message = rf"the planner raised {error.__name__}: our own fault \({Path(__file__).name}:\d+\)"
