@@ -1,6 +1,6 @@
 """ADaPT's controller compared with algorithm 1 of the paper, and with appendix A on what is handed on."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from random import Random
 from typing import Any, cast
@@ -8,9 +8,9 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.planner import MemoryJournal
+from planbook.planner import Episode
 from planbook.sandbox import Sandbox
-from tests.planner.players import GOAL, Players, planned, played, touched
+from tests.planner.players import GOAL, Players, code, journal_of, planned, played, touched
 
 Call = tuple[str, str, int, str]
 """Role, subtask, depth, and the report on earlier subtasks."""
@@ -70,42 +70,34 @@ def algorithm(luck: Luck, d_max: int) -> list[Call]:
     return calls
 
 
-class Everything(dict[str, str]):
-    """Maps every subtask to a reply."""
+class Lucky(Players):
+    """Models whose plans and claims are those of the luck."""
 
-    def __init__(self, answer: Callable[[str], str]) -> None:
+    def __init__(self, luck: Luck) -> None:
         super().__init__()
-        self._answer = answer
+        self._luck = luck
 
-    def get(self, work: str, default: Any = None) -> Any:
-        return self._answer(work)
-
-
-def players_by(luck: Luck) -> Players:
-    def code(work: str) -> str:
-        acts, done = luck.does(work)
-        return f"{f'agent.touch({work!r})' if acts else ''}\nfinish({done})"
-
-    def plan(work: str) -> str:
+    def _reply(self, role: str, work: str) -> str:
+        if role == "executor":
+            acts, done = self._luck.does(work)
+            return code(f"agent.touch({work!r})" if acts else "", f"finish({done})")
         steps: list[str] = []
-
-        def written(logic: Any) -> str:
-            if isinstance(logic, int):
-                steps.append(step(work, logic))
-                return f"S{logic}"
-            word, *parts = logic
-            return f"({f' {word} '.join(map(written, parts))})"
-
-        order = written(luck.logic(work))
+        order = self._order(self._luck.logic(work), work, steps)
         return planned(order, *steps)
 
-    return Players(Everything(code), Everything(plan))
+    def _order(self, logic: Any, work: str, steps: list[str]) -> str:
+        """Return the order of a plan as text, and append its steps."""
+        if isinstance(logic, int):
+            steps.append(step(work, logic))
+            return f"S{logic}"
+        word, *parts = logic
+        return f"({f' {word} '.join(self._order(part, work, steps) for part in parts)})"
 
 
-def asked(journal: MemoryJournal) -> list[Call]:
+def asked(playing: Episode) -> list[Call]:
     """Return the calls that the journal holds."""
     calls = []
-    for (scope, kind, _), body in journal.events.items():
+    for (scope, kind, _), body in journal_of(playing).events.items():
         if kind == "ask":
             known = cast(dict[str, Any], body)
             role, prompt = known["role"], known["messages"][-1]["content"]
@@ -119,6 +111,6 @@ def asked(journal: MemoryJournal) -> list[Call]:
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_the_controller_is_the_algorithm_of_the_paper(sandbox: Sandbox, seed: int, d_max: int) -> None:
-    luck, journal = Luck(seed), MemoryJournal()
-    played(sandbox, players_by(luck), options={"d_max": d_max}, journal=journal, actions=1000)
-    assert asked(journal) == algorithm(luck, d_max)
+    luck = Luck(seed)
+    _, playing = played(sandbox, Lucky(luck), options={"d_max": d_max}, actions=1000)
+    assert asked(playing) == algorithm(luck, d_max)

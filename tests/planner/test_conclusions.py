@@ -26,8 +26,6 @@ from tests.planner.players import TASK
 HELPERS = """import re
 from math import inf
 LIMIT = 9
-STATE = 0
-STATE = 1
 
 def names(text):
     return re.findall(r"box_[0-9]", text)[:LIMIT]
