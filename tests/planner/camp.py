@@ -1,24 +1,13 @@
-"""A small environment in which order matters: mine wood and stone, and make things of them, while time passes."""
+"""A small environment for tests of DEPS, in which the order of goals matters; and scripted models by role."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planbook.envs import Action, Environment, Features, Goals, Observation, Selection, Task, Verdict, action, query
-from planbook.planner import (
-    Ending,
-    Episode,
-    EpisodeSettings,
-    MemoryJournal,
-    Message,
-    Reply,
-    Roles,
-    Sampling,
-    method,
-    play,
-)
-from planbook.planner.memory import Memory
-from planbook.planner.models.types import OnText
-from planbook.sandbox import Limits, Sandbox
+from planbook.planner import Ending, Episode, Message, Model, Sampling, ScriptedModel
+from planbook.sandbox import Sandbox
+from tests.planner import players
+from tests.planner.players import journal_of
 from tests.spanning import held
 
 FAR = {"oak_log": 30, "birch_log": 10, "sand": 20, "cobblestone": 5}
@@ -34,7 +23,7 @@ RECIPES: Mapping[str, tuple[int, Mapping[str, int]]] = {
 
 
 class CampGoals(Goals):
-    """What can be done, from what, and how far it is."""
+    """The goals: mining and crafting, with materials and distances."""
 
     environment: "Camp"
 
@@ -70,7 +59,7 @@ class CampGoals(Goals):
 
 
 class Camp(Environment):
-    """The task names what must be held in the end."""
+    """A camp with sources of material. A task names an item that must be held at the end."""
 
     name = "camp"
     about = "A camp in the woods, where things are mined and made."
@@ -80,10 +69,9 @@ class Camp(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: Any = None) -> Sequence[Task]:
-        wanted = dict.fromkeys(selection.ids or ("pickaxe",), 1)
         return [
             Task(id=name, env="camp", split="all", type="make", goal=f"make 1 {name}", params={"item": name})
-            for name in wanted
+            for name in selection.ids or ("pickaxe",)
         ]
 
     def begin(self, task: Task) -> Observation:
@@ -109,12 +97,12 @@ class Camp(Environment):
 
     @action("agent.craft({'planks': 4}, {'log': 1}) -> 'You craft 4 planks.'")
     def craft(self, obj: dict[str, int], materials: dict[str, int]) -> Observation:
-        """Make one kind of thing."""
+        """Craft one kind of thing."""
         return self._do(Action("craft", (dict(obj), dict(materials))), obj, materials)
 
     @query("agent.inventory() -> {'log': 2}")
     def inventory(self) -> dict[str, Any]:
-        """What is held."""
+        """List what is held."""
         return dict(self.held)
 
     def why_not(self, goal: Action) -> str:
@@ -155,72 +143,45 @@ def _source(name: str) -> str:
 
 
 class Voices:
-    """Answers each role from its own list, and keeps what each was asked."""
-
-    name = "voices"
+    """A scripted model for each role, which gives its replies in turn. One question too many is an error."""
 
     def __init__(self, **replies: Sequence[str]) -> None:
         self._replies = {role: list(texts) for role, texts in replies.items()}
         self.asked: dict[str, list[Sequence[Message]]] = {role: [] for role in ("planner", "explainer", "controller")}
+        """All messages of each request, by role."""
 
-    def speaking(self, role: str) -> "Voice":
-        return Voice(self, role)
+    def model(self, role: str) -> Model:
+        """The model of a role."""
 
-    def answer(self, role: str, messages: Sequence[Message]) -> str:
-        self.asked[role].append(messages)
-        left = self._replies.get(role, [])
-        assert left, f"the {role} is asked once too often: {messages[-1].content}"
-        return left.pop(0)
+        def answer(messages: Sequence[Message], sampling: Sampling) -> str:
+            self.asked[role].append(messages)
+            return self._replies[role].pop(0)
+
+        return ScriptedModel(answer, name=f"the {role}'s")
 
     def prompts(self, role: str = "planner") -> list[str]:
-        """The last message of each question."""
+        """The last message of each request."""
         return [messages[-1].content for messages in self.asked[role]]
 
     def whole(self, number: int, role: str = "planner") -> str:
-        """All that was said when a question was asked."""
+        """All messages of a request as one text."""
         return "\n".join(message.content for message in self.asked[role][number])
 
 
-class Voice:
-    """One role's model."""
-
-    def __init__(self, voices: Voices, role: str) -> None:
-        self.name, self._voices, self._role = f"voice:{role}", voices, role
-
-    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        return Reply(text=self._voices.answer(self._role, messages))
-
-
 def code(text: str) -> str:
+    """A reply with this code."""
     return f"So be it.\n```python\n{text}\n```"
 
 
-def played(
-    sandbox: Sandbox,
-    voices: Voices,
-    planner: str = "deps",
-    *,
-    environment: Environment | None = None,
-    item: str = "pickaxe",
-    task: Task | None = None,
-    journal: MemoryJournal | None = None,
-    memory: Memory | None = None,
-    actions: int = 30,
-    seconds: float = 5.0,
-    **options: Any,
-) -> tuple[Ending, Episode]:
-    playing = Episode(
-        task or Camp.tasks(Selection(ids=(item,)))[0],
-        environment or Camp(),
-        sandbox,
-        journal if journal is not None else MemoryJournal(),
-        settings=EpisodeSettings(actions=actions, limits=Limits(wall_seconds=seconds)),
-        memory=memory,
-        roles=Roles(voices.speaking, {}),
-    )
-    chosen = method(planner)
-    return play(playing, chosen.play, chosen.options.model_validate(options)), playing
+PICKAXE_TASK = Camp.tasks(Selection(ids=("pickaxe",)))[0]
 
 
-def goal_events(journal: MemoryJournal) -> list[dict[str, Any]]:
-    return held(journal, "goal")
+def played(sandbox: Sandbox, voices: Voices, planner: str = "deps", **terms: Any) -> tuple[Ending, Episode]:
+    """Play a whole episode, by default for the pickaxe in the camp."""
+    usual = {"task": PICKAXE_TASK, "environment": Camp(), "actions": 30}
+    return players.played(sandbox, voices, planner, **{**usual, **terms})
+
+
+def goal_events(episode: Episode) -> list[dict[str, Any]]:
+    """Return the recorded goals, in the order in which they ended."""
+    return held(journal_of(episode), "goal")

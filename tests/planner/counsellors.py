@@ -1,4 +1,4 @@
-"""For the tests of Devil's Advocate and what it is compared with: models that answer by the question they are asked."""
+"""A kit for tests of Devil's Advocate and its baselines: scripted models that reply by question."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,7 @@ from planbook.envs import Observation, Task, action
 from planbook.planner import Ending, Episode, MemoryJournal, Message, Model, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
 from tests.planner import players
-from tests.planner.players import Traced
+from tests.planner.players import Traced, code, journal_of
 from tests.spanning import spans_of
 
 SENTENCES = {
@@ -29,17 +29,22 @@ PLAN = "1. find the thing\n2. bring it"
 
 
 def aligned(did: str = "Something was done.", *, verdict: str = "YES") -> str:
-    """A reply about an action."""
+    """An evaluation of an action."""
     return f"Did: {did}\nWhy: So it seems.\nVerdict: {verdict}"
 
 
 def valued(value: int, did: str = "Something was done.") -> str:
-    """A reply about a sample."""
+    """An evaluation of a sample."""
     return f"Did: {did}\nWhy: So it seems.\nValue: {value}"
 
 
+def touch(what: str) -> str:
+    """A reply whose code touches something."""
+    return code(f"agent.touch('{what}')")
+
+
 def question(messages: Sequence[Message]) -> str:
-    """Which question a conversation ends with; a request to mend a reply repeats the one before it."""
+    """Return the name of the last question in a conversation. A request to repair a reply has none of its own."""
     for message in reversed(messages):
         for name, sentences in SENTENCES.items():
             if message.role == "user" and any(sentence in message.content for sentence in sentences):
@@ -48,7 +53,7 @@ def question(messages: Sequence[Message]) -> str:
 
 
 class Counsellors:
-    """What is said to each question: a text, texts in turn (the last again for ever), or a function of the prompt."""
+    """Replies by question: a text, texts in turn (the last is repeated), or a function of the prompt."""
 
     def __init__(self, **says: Says) -> None:
         usual: dict[str, Says] = {
@@ -64,16 +69,16 @@ class Counsellors:
         self._says: Mapping[str, Says] = {**usual, **says}
         self._given: Counter[str] = Counter()
         self.asked: list[tuple[str, str, str, Sampling]] = []
-        """Role, question, its last message, and how the reply was drawn."""
+        """Role, question, last message and sampling of every request."""
         self.conversations: list[Sequence[Message]] = []
 
     @property
     def questions(self) -> list[str]:
-        """The questions in the order in which they were asked."""
+        """The questions, in order."""
         return [name for _, name, _, _ in self.asked]
 
     def prompts(self, name: str) -> list[str]:
-        """The last message of every request with that question."""
+        """The last message of every request with this question."""
         return [prompt for _, asked, prompt, _ in self.asked if asked == name]
 
     def model(self, role: str) -> Model:
@@ -97,7 +102,7 @@ class Counsellors:
 
 
 class Answering(Traced):
-    """The task is over with an answer; it is solved if that is 42, whatever lies on the table."""
+    """An environment that ends with an answer; 42 solves the task."""
 
     answering = "stop"
     answer = ""
@@ -120,17 +125,16 @@ class Answering(Traced):
 def played(
     sandbox: Sandbox, says: Counsellors, method: str = "devils-advocate", *, actions: int = 30, **terms: Any
 ) -> tuple[Ending, Episode]:
-    """A whole episode by one of the methods."""
+    """Play a whole episode with a method."""
     return players.played(sandbox, says, method, actions=actions, **terms)
 
 
-def recorded(journal: MemoryJournal, name: str) -> list[dict[str, Any]]:
-    """What the spans of a name held in the end, by round and number."""
-    return sorted(
-        (dict(span.data) for span in spans_of(journal, name)), key=lambda each: (each["round"], each.get("number", 0))
-    )
+def recorded(played: MemoryJournal | Episode, name: str) -> list[dict[str, Any]]:
+    """Return the final data of the spans with this name, by round and number."""
+    spans = [dict(span.data) for span in spans_of(journal_of(played), name)]
+    return sorted(spans, key=lambda span: (span["round"], span.get("number", 0)))
 
 
-def branches(journal: MemoryJournal, number: int = 0) -> list[tuple[str, str]]:
-    """Code and fate of the branches of a round."""
-    return [(each["code"], each["fate"]) for each in recorded(journal, "branch") if each["round"] == number]
+def branches(played: MemoryJournal | Episode, number: int = 0) -> list[tuple[str, str]]:
+    """Return code and fate of the branches of a round."""
+    return [(branch["code"], branch["fate"]) for branch in recorded(played, "branch") if branch["round"] == number]

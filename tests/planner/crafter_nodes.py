@@ -1,26 +1,17 @@
-"""What the nodes of the Crafter agent reply in tests, unless a test has one of them say something else."""
+"""Default replies of the nodes of the Crafter agent."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from planbook.planner.graph.hooks.crafter import ACTIONS
+from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, REOPENING, WANTED
 from tests.planner.nodes import Reply
 from tests.planner.players import code
 
-OPEN_GATE = {
-    "unexpected_encounters": "no",
-    "mistake": "no",
-    "correction_planned": "no",
-    "confused": "no",
-    "top_subgoal_completed": "no",
-    "top_subgoal_changed": "no",
-    "replan": "yes, the sketch is new",
-}
+OPEN_GATE = {**dict.fromkeys((*REOPENING, "correction_planned"), "no"), "replan": "yes, the sketch is new"}
 SHUT_GATE = {**OPEN_GATE, "replan": "no"}
 PLAN: Mapping[str, Any] = {
+    **dict.fromkeys(("obstacles", "risks", "notes"), "none"),
     "easy_to_reach": "the tree",
-    "obstacles": "none",
-    "risks": "none",
     "kept": "yes",
     "plan_sketch": "walk north",
     "details": "go straight north",
@@ -28,57 +19,38 @@ PLAN: Mapping[str, Any] = {
     "relevance_criteria": "a tree is in view",
     "expiration_condition": "no tree is in view",
     "expires_after": 4,
-    "notes": "none",
 }
+WEIGHED = dict.fromkeys(("where", "in_time", "in_space", "risk", "benefit"), "none")
+TREE = {"object": "tree", "direction": "north", "coordinates": "3 north"}
+SKILL = {"name": "CollectResource", "description": "collect it", "parameters": ["resource"], "guide": "go to it"}
+WOOD = {"subgoal": "collect wood", "completion_criteria": "1 wood is carried", "guide": "find a tree"}
+MOVED = {"action": "move('north')", "repeats": 1, "target": "none", "success": "yes", "causes_of_failure": "none"}
 
 
 def action_row(name: str) -> Mapping[str, str]:
-    """A line of the table of actions."""
-    return {
-        "requirements": "open ground",
-        "observed": "grass",
-        "why": "nothing in the way",
-        "allowed": "yes" if name.startswith(("move", "do", "noop")) else "no",
-        "target": "none",
-        "unlocks": "no",
-    }
+    """A row of the table of actions."""
+    allowed = "yes" if name.startswith(("move", "do", "noop")) else "no"
+    texts = dict.fromkeys(("requirements", "observed", "why", "target"), "none")
+    return {**texts, "allowed": allowed, "unlocks": "no"}
 
 
 def discovery(**answers: str) -> dict[str, str]:
-    """What is said of an unknown thing that has been found out."""
-    passed = dict.fromkeys(("discovered", "general", "unknown", "concrete_and_precise", "solid"), "yes, clearly")
+    """A discovery that passes every test, except for these answers."""
+    passed = dict.fromkeys(LEARNED, "yes, clearly")
     return {**passed, "discovery": "a tree gave 1 wood", "discovery_short": "1 wood a tree", **answers}
 
 
 def missing(**answers: str) -> dict[str, str]:
-    """What is said of a thing that is not known."""
-    passed = dict.fromkeys(("unknown", "novel", "general", "relevant", "correct"), "yes")
+    """Missing information that passes every test, except for these answers."""
+    passed = dict.fromkeys(WANTED, "yes")
     return {**passed, "info": "how much wood a tree gives", "known": "none", **answers}
 
 
 REPLIES: dict[str, Reply] = {
-    "obs_obj": {
-        "near": [
-            {
-                "object": "tree",
-                "direction": "north",
-                "steps": 3,
-                "facing": "no",
-                "coordinates": "3 north",
-                "requirements": "none",
-            }
-        ],
-        "ahead": "Grass.",
-    },
+    "obs_obj": {"near": [{**TREE, "steps": 3, "facing": "no", "requirements": "none"}], "ahead": "Grass."},
     "obs_inv": {},
     "obs_vit": {"health": "9/9"},
-    "s_action": {
-        "action": "move('north')",
-        "repeats": 1,
-        "target": "none",
-        "success": "yes",
-        "causes_of_failure": "none",
-    },
+    "s_action": MOVED,
     "obs_current_actions": {name: action_row(name) for name in ACTIONS},
     "challenge": {
         "challenges": [{"challenge": name, "urgency": 3, "convenience": 3} for name in ("wood", "water", "food")],
@@ -87,23 +59,11 @@ REPLIES: dict[str, Reply] = {
     },
     "gate": SHUT_GATE,
     "subgoals": [{"subgoal": f"subgoal {number}", "completion_criteria": "it is done"} for number in (1, 2, 3)],
-    "top_subgoal": {"subgoal": "collect wood", "completion_criteria": "1 wood is carried", "guide": "find a tree"},
-    "skill": {"name": "CollectResource", "description": "collect it", "parameters": ["resource"], "guide": "go to it"},
+    "top_subgoal": WOOD,
+    "skill": SKILL,
     "kb_add": {},
     "unknown": {},
-    "actor_reflect": {
-        "also_tracked": ["wood carried"],
-        "table": ["step 0: grass, TBD"],
-        "actions": {
-            "move('north')": {
-                "where": "towards the tree",
-                "in_time": "on",
-                "in_space": "new",
-                "risk": "none",
-                "benefit": "closer",
-            }
-        },
-    },
+    "actor_reflect": {"also_tracked": ["wood"], "table": ["step 0: grass"], "actions": {"move('north')": WEIGHED}},
     "actor_plan_sketch": PLAN,
     "actor_final": code("agent.move('north')"),
 }

@@ -1,6 +1,6 @@
-"""For the tests of streaming: a model that tells its replies in chosen pieces, and journals that can be compared."""
+"""A kit for tests of streaming and resuming: a model that streams its replies in pieces, and journals to compare."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -44,7 +44,7 @@ def at(*places: int) -> Cut:
 
 
 class Piecewise:
-    """Gives one reply after the other, by the number of replies in the conversation, until nobody listens any more."""
+    """A model that streams one reply after another; the last is repeated. It stops when the reader has enough."""
 
     name = "piecewise"
 
@@ -52,7 +52,11 @@ class Piecewise:
         self.replies, self._cut = replies, cut
         self.asked: list[Sequence[Message]] = []
         self.told = 0
-        """Characters of the last reply."""
+        """Number of characters of the last reply that were read."""
+
+    def model(self, role: str) -> Model:
+        """The model of every role."""
+        return self
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         self.asked.append(messages)
@@ -91,7 +95,7 @@ Row = tuple[tuple[str, EventKind, int], Any]
 
 
 def timeless(journal: MemoryJournal) -> list[Row]:
-    """The events in their order, without how long replies took and what they cost."""
+    """Return the events in order, without durations and costs of replies."""
     return [(key, without_cost(body)) for key, body in journal.events.items()]
 
 
@@ -101,6 +105,15 @@ def without_cost(body: Body) -> Mapping[str, Any]:
 
 
 def cuts(journal: MemoryJournal) -> list[int]:
-    """Numbers of events after which to cut an episode off: one for each two kinds that follow each other at a depth."""
+    """Return the numbers of events after which to cut an episode off: one for each pair of kinds in sequence."""
     kinds = [(kind, scope.count("/")) for scope, kind, _ in journal.events]
     return [0, *{pair: number for number, pair in enumerate(pairwise(kinds), 1)}.values()]
+
+
+def cut_journals(journal: MemoryJournal) -> Iterator[tuple[MemoryJournal, int]]:
+    """Yield the journal cut off at each of these places, with the number of replies that it then holds."""
+    events = list(journal.events.items())
+    for cut in cuts(journal):
+        beginning = MemoryJournal()
+        beginning.events = dict(events[:cut])
+        yield beginning, sum(kind == "ask" for (_, kind, _), _ in events[:cut])

@@ -1,4 +1,4 @@
-"""A kit for ADaPT and its baselines: scripted models by role, a toy environment that keeps traces, whole episodes."""
+"""A kit for tests of methods: scripted models by role, variants of the toy environment, a memory, whole episodes."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +17,13 @@ from planbook.planner import (
     Message,
     Model,
     NoMemory,
+    Recall,
     Sampling,
     ScriptedModel,
     play,
 )
 from planbook.planner.roles import Roles
-from planbook.sandbox import Sandbox
+from planbook.sandbox import Limits, Sandbox
 from tests.spanning import held
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
@@ -46,7 +47,7 @@ class Speakers(Protocol):
 
 
 class Traced(Toy):
-    """Boxes, and something that can be done anywhere and is told apart by what was touched."""
+    """The toy environment with an action that is possible everywhere; its argument shows which call it was."""
 
     @action("agent.touch('wall') -> 'You touch wall.'")
     def touch(self, what: str) -> Observation:
@@ -54,18 +55,39 @@ class Traced(Toy):
         return Observation(f"You touch {what}.", accepted=not what.startswith("no "))
 
 
-class Stock(Traced):
-    """The same; whoever comes next is told how things stand."""
+class Counted(Traced):
+    """An environment whose state is the number of actions so far."""
+
+    def state(self) -> str:
+        """Return the number of actions."""
+        return f"{len(self.history)} done."
+
+
+class Stock(Counted):
+    """An environment that hands its state to the next executor."""
 
     hands_on = "state"
 
-    def state(self) -> str:
-        """What was touched so far."""
-        return f"{len(self.history)} things were touched."
+
+class Noted(Counted):
+    """An environment that hands its state and the last note to the next executor."""
+
+    hands_on = "note"
+
+
+class Knows:
+    """A memory that recalls the same for every task."""
+
+    def __init__(self, **recall: Any) -> None:
+        self._recall = Recall.model_validate(recall)
+
+    def recall(self, task: Task) -> Recall:
+        """Recall it."""
+        return self._recall
 
 
 class Trapped(Traced):
-    """An environment in which touching a trap ends the episode, unsolved, with a score by what was touched before."""
+    """Touching a trap ends the episode without success. The score counts the things touched."""
 
     def act(self, action: Action) -> Observation:
         observation = super().act(action)
@@ -85,23 +107,23 @@ def code(*lines: str) -> str:
 
 
 def touched(what: str) -> str:
-    """What is handed on after this was touched last."""
+    """The report that is handed on after this was touched last."""
     return f"agent.touch('{what}') -> You touch {what}."
 
 
 def done_by(what: str) -> str:
-    """The plan code of an executor that touches something and is done."""
+    """Plan code that touches something and claims success."""
     return f"agent.touch('{what}')\nfinish(True)"
 
 
 def planned(order: str, *steps: str) -> str:
-    """A reply of a planner; in the order, S1 is short for Step 1."""
+    """A planner's reply; in ``order``, S1 is short for Step 1."""
     listed = "\n".join(f"Step {number}: {step}" for number, step in enumerate(steps, 1))
     return f"# Think: so.\n{listed}\nExecution Order: {order.replace('S', 'Step ')}"
 
 
 def given(messages: Sequence[Message]) -> str:
-    """The piece of work that a conversation is about; the whole task for a reflector."""
+    """The subtask that a conversation is about; the whole task for a reflector."""
     for message in messages:
         for heading in ("# Your piece of work", "# The piece of work to take apart"):
             if heading in message.content and message.role == "user":
@@ -113,11 +135,10 @@ Does = Mapping[str, str | Sequence[str]]
 
 
 class Players:
-    """Executor, planner and reflector, each with a model of its own; they reply by the piece of work they are given.
+    """Models for executor, planner and reflector, which reply by subtask.
 
-    ``executor`` maps it to plan code, or to several cells of it; what is not there fails at once. ``planner`` maps it
-    to a whole reply. A text with a fence, and every reply of another role, is given as it is. The last of several
-    replies is given again for ever.
+    ``executor`` maps subtasks to plan code, one text or several in turn; a missing subtask fails at once. ``planner``
+    maps subtasks to replies. The last of several replies is repeated.
     """
 
     def __init__(
@@ -133,7 +154,7 @@ class Players:
 
     @property
     def calls(self) -> list[tuple[str, str]]:
-        """Who was asked about what, once for each conversation that was begun."""
+        """Role and subtask of each new conversation."""
         return [(role, given(messages)) for role, messages, _ in self.asked if len(messages) <= 2]
 
     def prompts(self, role: str) -> list[str]:
@@ -141,7 +162,7 @@ class Players:
         return [messages[-1].content for asked, messages, _ in self.asked if asked == role]
 
     def whole(self, role: str) -> str:
-        """Everything that a role has ever read."""
+        """All text that a role has read."""
         return "\n".join(message.content for asked, messages, _ in self.asked if asked == role for message in messages)
 
     def model(self, role: str) -> Model:
@@ -170,15 +191,16 @@ def episode(
     journal: Journal | None = None,
     memory: Memory | None = None,
     actions: int = 60,
+    limits: Limits | None = None,
     guard: Callable[[], None] = lambda: None,
 ) -> Episode:
-    """An episode that the players may play."""
+    """An episode with these models."""
     return Episode(
         task,
         environment or Traced(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
-        settings=EpisodeSettings(actions=actions),
+        settings=EpisodeSettings(actions=actions, limits=limits or Limits()),
         memory=memory or NoMemory(),
         roles=Roles(players.model, {}, guard=guard),
     )
@@ -192,17 +214,24 @@ def played(
     options: Mapping[str, Any] | None = None,
     **terms: Any,
 ) -> tuple[Ending, Episode]:
-    """A whole episode by one of the methods."""
+    """Play a whole episode with a method."""
     playing = episode(sandbox, players, **terms)
     chosen = METHODS[method]
     return play(playing, chosen.play, chosen.options.model_validate(options or {})), playing
 
 
-def claims(journal: MemoryJournal) -> list[dict[str, Any]]:
-    """What was recorded of sub-tasks, in the order in which they ended."""
-    return held(journal, "subtask")
+def journal_of(recorded: MemoryJournal | Episode) -> MemoryJournal:
+    """Return the journal of an episode."""
+    journal = recorded.current_scope.journal if isinstance(recorded, Episode) else recorded
+    assert isinstance(journal, MemoryJournal)
+    return journal
 
 
-def told(journal: MemoryJournal) -> list[tuple[str, str, int, bool | None]]:
-    """By whom, what, how deep, and whether done: of every sub-task."""
-    return [(claim["by"], claim["text"], claim["depth"], claim["done"]) for claim in claims(journal)]
+def claims(recorded: MemoryJournal | Episode) -> list[dict[str, Any]]:
+    """Return the recorded subtasks, in the order in which they ended."""
+    return held(journal_of(recorded), "subtask")
+
+
+def claim_rows(recorded: MemoryJournal | Episode) -> list[tuple[str, str, int, bool | None]]:
+    """Return role, text, depth and claim of every subtask."""
+    return [(claim["by"], claim["text"], claim["depth"], claim["done"]) for claim in claims(recorded)]

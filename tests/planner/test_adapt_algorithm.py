@@ -1,6 +1,6 @@
-"""The controller, held against algorithm 1 of the paper and what its appendix A says is handed on."""
+"""ADaPT's controller compared with algorithm 1 of the paper, and with appendix A on what is handed on."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from random import Random
 from typing import Any, cast
@@ -8,27 +8,27 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.planner import MemoryJournal
+from planbook.planner import Episode
 from planbook.sandbox import Sandbox
-from tests.planner.players import GOAL, Players, planned, played, touched
+from tests.planner.players import GOAL, Players, code, journal_of, planned, played, touched
 
 Call = tuple[str, str, int, str]
-"""Who is asked about what, how deep, and what it is told of those before."""
+"""Role, subtask, depth, and the report on earlier subtasks."""
 
 
 class Luck:
-    """Random plans and outcomes of sub-tasks, by their names. The whole task always has to be planned."""
+    """Random plans and outcomes of subtasks. The executor always fails at the whole task."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
     def does(self, work: str) -> tuple[bool, bool]:
-        """Whether the executor acts, and whether it is done."""
+        """Return whether the executor acts, and whether it claims success."""
         dice = Random(f"{self._seed}/does/{work}")
         return dice.random() < 0.8, dice.random() < 0.6 and work != GOAL
 
     def logic(self, work: str) -> Any:
-        """A number of a step, or a word and what it joins: ``("OR", ("AND", 1, 2), 3)``."""
+        """Return the number of a step, or an operator and its operands: ``("OR", ("AND", 1, 2), 3)``."""
         return self._drawn(Random(f"{self._seed}/logic/{work}"), count(1), 2)
 
     def _drawn(self, dice: Random, numbers: Iterator[int], deep: int) -> Any:
@@ -42,7 +42,7 @@ def step(work: str, number: int) -> str:
 
 
 def algorithm(luck: Luck, d_max: int) -> list[Call]:
-    """Everyone who is asked. None stands for a failure, which hands nothing on."""
+    """Return the calls of a plain recursion. A result of None is a failure, which hands nothing on."""
     calls: list[Call] = []
 
     def adapt(work: str, depth: int, before: str) -> str | None:
@@ -70,42 +70,34 @@ def algorithm(luck: Luck, d_max: int) -> list[Call]:
     return calls
 
 
-class Everything(dict[str, str]):
-    """A reply for every piece of work."""
+class Lucky(Players):
+    """Models whose plans and claims are those of the luck."""
 
-    def __init__(self, answer: Callable[[str], str]) -> None:
+    def __init__(self, luck: Luck) -> None:
         super().__init__()
-        self._answer = answer
+        self._luck = luck
 
-    def get(self, work: str, default: Any = None) -> Any:
-        return self._answer(work)
-
-
-def players_by(luck: Luck) -> Players:
-    def code(work: str) -> str:
-        acts, done = luck.does(work)
-        return f"{f'agent.touch({work!r})' if acts else ''}\nfinish({done})"
-
-    def plan(work: str) -> str:
+    def _reply(self, role: str, work: str) -> str:
+        if role == "executor":
+            acts, done = self._luck.does(work)
+            return code(f"agent.touch({work!r})" if acts else "", f"finish({done})")
         steps: list[str] = []
-
-        def written(logic: Any) -> str:
-            if isinstance(logic, int):
-                steps.append(step(work, logic))
-                return f"S{logic}"
-            word, *parts = logic
-            return f"({f' {word} '.join(map(written, parts))})"
-
-        order = written(luck.logic(work))
+        order = self._order(self._luck.logic(work), work, steps)
         return planned(order, *steps)
 
-    return Players(Everything(code), Everything(plan))
+    def _order(self, logic: Any, work: str, steps: list[str]) -> str:
+        """Return the order of a plan as text, and append its steps."""
+        if isinstance(logic, int):
+            steps.append(step(work, logic))
+            return f"S{logic}"
+        word, *parts = logic
+        return f"({f' {word} '.join(self._order(part, work, steps) for part in parts)})"
 
 
-def asked(journal: MemoryJournal) -> list[Call]:
-    """Everyone who was asked, read from the journal."""
+def asked(playing: Episode) -> list[Call]:
+    """Return the calls that the journal holds."""
     calls = []
-    for (scope, kind, _), body in journal.events.items():
+    for (scope, kind, _), body in journal_of(playing).events.items():
         if kind == "ask":
             known = cast(dict[str, Any], body)
             role, prompt = known["role"], known["messages"][-1]["content"]
@@ -119,6 +111,6 @@ def asked(journal: MemoryJournal) -> list[Call]:
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_the_controller_is_the_algorithm_of_the_paper(sandbox: Sandbox, seed: int, d_max: int) -> None:
-    luck, journal = Luck(seed), MemoryJournal()
-    played(sandbox, players_by(luck), options={"d_max": d_max}, journal=journal, actions=1000)
-    assert asked(journal) == algorithm(luck, d_max)
+    luck = Luck(seed)
+    _, playing = played(sandbox, Lucky(luck), options={"d_max": d_max}, actions=1000)
+    assert asked(playing) == algorithm(luck, d_max)

@@ -1,4 +1,4 @@
-"""Whole episodes of Devil's Advocate on a real site: a wrong way deeper and deeper, and all the way back."""
+"""Whole episodes of Devil's Advocate on a real site: two wrong steps, and back to the beginning."""
 
 import re
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from planbook.envs import Selection, load_environment
-from planbook.planner import Ending, Episode, MemoryJournal, Outcome
+from planbook.planner import Ending, Episode, Outcome
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
 from tests.planner.counsellors import NO, YES, Counsellors, aligned, played, recorded
@@ -25,13 +25,13 @@ agent.click(agent.find(role='button', name='Submit changes')[0]['id'])
 
 
 def found(pattern: str, prompt: str) -> str:
-    """The last that a prompt holds of a pattern with a group."""
+    """Return the group of the last match of a pattern in a prompt."""
     every: list[str] = re.findall(pattern, prompt)
     return every[-1]
 
 
 class Lost(Counsellors):
-    """Opens the wrong page first, and goes wrong again there; then reads a table cell by cell, with a loop."""
+    """Models that open a wrong page and go wrong again there; then they read a table with a loop."""
 
     def __init__(self, wrong: str) -> None:
         self._wrong = wrong
@@ -70,7 +70,7 @@ class Lost(Counsellors):
 
     @property
     def link(self) -> str:
-        """The number of the list's link on the front page as it was first."""
+        """The number of the list's link on the front page at first."""
         return found(LINK_OF.format("Harbours that use Tidemark"), self.prompts("act")[0])
 
 
@@ -78,16 +78,16 @@ LINK_OF = r"\[(\d+)\] link '{}'"
 
 
 def lost(sandbox: Sandbox, says: Counsellors) -> tuple[Ending, Episode, list[dict[str, Any]]]:
-    """The episode, and what was recorded of its branches."""
+    """Play the episode. Return it with the recorded branches."""
     need_browser()
     web = load_environment("web")
     (task,) = web.select(Selection(ids=("table_cell/1",)))
-    environment, journal, options = web(), MemoryJournal(), {"remedies": 1, "summarise_above": None}
+    environment, options = web(), {"remedies": 1, "summarise_above": None}
     try:
-        ending, playing = played(sandbox, says, environment=environment, task=task, journal=journal, options=options)
+        ending, playing = played(sandbox, says, environment=environment, task=task, options=options)
     finally:
         environment.close()
-    found = recorded(journal, "branch")
+    found = recorded(playing, "branch")
     assert [each["fate"] for each in found] == ["abandoned", "kept", "turned back", "kept"], ending.message
     assert [each["parent"] for each in found] == [None, None, 0, 1]
     assert "- Opened the page on installing. (taken back since)\n" in says.prompts("task_done")[-1]
@@ -96,7 +96,7 @@ def lost(sandbox: Sandbox, says: Counsellors) -> tuple[Ending, Episode, list[dic
     return ending, playing, found
 
 
-def test_a_wrong_way_is_left_and_the_task_solved_from_where_it_began(sandbox: Sandbox) -> None:
+def test_a_task_is_solved_after_two_wrong_steps_are_undone(sandbox: Sandbox) -> None:
     says = Lost(LOOK)
     ending, playing, found = lost(sandbox, says)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
@@ -105,15 +105,15 @@ def test_a_wrong_way_is_left_and_the_task_solved_from_where_it_began(sandbox: Sa
     assert not any(each["lasting"] for each in found)
 
 
-def test_what_was_stored_stays_and_elements_are_found_again(sandbox: Sandbox) -> None:
+def test_stored_changes_stay_and_code_is_adapted_to_them(sandbox: Sandbox) -> None:
     says = Lost(EDIT)
     ending, playing, found = lost(sandbox, says)
     assert [step.action.name for step in playing.steps if step.undone] == ["click", "goto", "type", "click"]
     assert [step.observation.lasting for step in playing.steps] == [False, False, False, True, False, False, False]
     assert [each["lasting"] for each in found] == [False, False, True, False]
-    told = "- Went on from there. (taken back since, but for what it stored for good)\n"
-    assert told in says.prompts("task_done")[-1]
+    undone = "- Went on from there. (taken back since, but for what it stored for good)\n"
+    assert undone in says.prompts("task_done")[-1]
     assert found[1]["code"] == f"agent.click({says.link})"
     assert found[1]["mapped"].startswith("agent.click(")
     assert found[1]["mapped"] != found[1]["code"], "the link has another name and number now"
-    assert ending.outcome is Outcome.FAILURE, "a site that was changed without being asked to is no success"
+    assert ending.outcome is Outcome.FAILURE, "an unwanted change of the site is no success"

@@ -1,15 +1,15 @@
-"""Episodes of Devil's Advocate and of LATS that were cut off, and gone on with."""
+"""Episodes of Devil's Advocate and of LATS that are cut off and resumed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from planbook.planner import BudgetEnded, MemoryJournal
+from planbook.planner import BudgetEnded, Ending, MemoryJournal
 from planbook.planner.errors import ModelUnavailable
 from planbook.sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, Says, aligned, played, valued
-from tests.planner.pieces import cuts, timeless
+from tests.planner.pieces import cut_journals, timeless
 from tests.planner.players import SOLVE, code
 from tests.planner.test_advocate_pages import Pages, click
 from tests.spanning import spans_of
@@ -45,73 +45,52 @@ EPISODES: Mapping[str, tuple[str, Mapping[str, Says], Mapping[str, Any], Mapping
 }
 
 
-def play_again(sandbox: Sandbox, name: str, says: Counsellors, journal: MemoryJournal, **terms: Any) -> Any:
+def replay(sandbox: Sandbox, name: str, models: Counsellors, journal: MemoryJournal, **terms: Any) -> Ending:
     method, _, options, more = EPISODES[name]
     made = {key: make() for key, make in more.items()}
-    return played(sandbox, says, method, options=options, journal=journal, **made, **terms)[0]
-
-
-class GoneOn(Counsellors):
-    """Goes on where others were cut off: their replies, but for the first so many."""
-
-    def __init__(self, whole: Counsellors, says: Mapping[str, Says], skip: int) -> None:
-        super().__init__(**says)
-        for _, name, prompt, _ in whole.asked[:skip]:
-            self.say(name, prompt)
+    return played(sandbox, models, method, options=options, journal=journal, **made, **terms)[0]
 
 
 @pytest.mark.parametrize("name", EPISODES)
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, name: str) -> None:
-    whole, says = MemoryJournal(), Counsellors(**EPISODES[name][1])
-    ending = play_again(sandbox, name, says, whole)
+    replies = EPISODES[name][1]
+    whole, models = MemoryJournal(), Counsellors(**replies)
+    ending = replay(sandbox, name, models, whole)
     assert ending.outcome.solved
-    events = list(whole.events.items())
-    assert "rewind" in {kind for (_, kind, _), _ in events}
+    assert "rewind" in {kind for _, kind, _ in whole.events}
     assert all(spans_of(whole, name) for name in ("plan", "branch"))
-    asks = [number for number, ((_, kind, _), _) in enumerate(events) if kind == "ask"]
-    for cut in cuts(whole):
-        journal = MemoryJournal()
-        journal.events = dict(events[:cut])
-        skip = sum(ask < cut for ask in asks)
-        again = GoneOn(says, EPISODES[name][1], skip)
-        assert play_again(sandbox, name, again, journal) == ending
+    for journal, recorded in cut_journals(whole):
+        again = Counsellors(**replies)
+        for _, question, prompt, _ in models.asked[:recorded]:
+            again.say(question, prompt)
+        assert replay(sandbox, name, again, journal) == ending
         assert timeless(journal) == timeless(whole)
-        assert len(again.asked) == len(asks) - skip, "nothing is asked twice"
+        assert len(again.asked) == len(models.asked) - recorded, "nothing is asked twice"
 
 
-def ending_after(calls: int) -> Callable[[], None]:
-    """A guard that ends the budget after so many calls and actions."""
-    left = iter(range(calls))
+@pytest.mark.parametrize("name", EPISODES)
+def test_an_episode_out_of_budget_has_no_ending_and_can_be_resumed(sandbox: Sandbox, name: str) -> None:
+    models, journal, calls = Counsellors(**EPISODES[name][1]), MemoryJournal(), iter(range(9))
 
     def guard() -> None:
-        if next(left, None) is None:
+        if next(calls, None) is None:
             raise BudgetEnded("the budget is used up")
 
-    return guard
-
-
-@pytest.mark.parametrize("calls", [0, 9])
-@pytest.mark.parametrize("name", EPISODES)
-def test_a_budget_that_ends_in_the_middle_leaves_no_ending(sandbox: Sandbox, name: str, calls: int) -> None:
-    says, journal = Counsellors(**EPISODES[name][1]), MemoryJournal()
     with pytest.raises(BudgetEnded):
-        play_again(sandbox, name, says, journal, guard=ending_after(calls))
+        replay(sandbox, name, models, journal, guard=guard)
     assert "outcome" not in {kind for _, kind, _ in journal.events}
     assert not spans_of(journal, "plan"), "the round is open"
     whole = MemoryJournal()
-    ending = play_again(sandbox, name, Counsellors(**EPISODES[name][1]), whole)
-    assert play_again(sandbox, name, says, journal) == ending
+    ending = replay(sandbox, name, Counsellors(**EPISODES[name][1]), whole)
+    assert replay(sandbox, name, models, journal) == ending
     assert set(journal.events) == set(whole.events)
 
 
-def test_a_model_that_does_not_answer_stops_the_run(sandbox: Sandbox) -> None:
-    class WholeReply(Counsellors):
-        def say(self, name: str, prompt: str) -> str:
-            if name == "map":
-                raise ModelUnavailable("the server is down")
-            return super().say(name, prompt)
+def test_an_unavailable_model_stops_the_run(sandbox: Sandbox) -> None:
+    def down(prompt: str) -> str:
+        raise ModelUnavailable("the server is down")
 
     journal = MemoryJournal()
     with pytest.raises(ModelUnavailable, match="the server is down"):
-        play_again(sandbox, "mapping", WholeReply(**MAPPING), journal)
+        replay(sandbox, "mapping", Counsellors(**{**MAPPING, "map": down}), journal)
     assert "outcome" not in {kind for _, kind, _ in journal.events}

@@ -1,9 +1,11 @@
-"""DEPS on a small environment in which order matters: whole episodes with scripted models."""
+"""DEPS in the camp: descriptions and explanations, the order of goals, and unusable plans."""
+
+from typing import Any
 
 import pytest
 
 from planbook.planner import MemoryJournal, Outcome
-from planbook.sandbox import Sandbox
+from planbook.sandbox import Limits, Sandbox
 from tests.planner.camp import Camp, Voices, code, goal_events, played
 
 LOGS = "agent.mine({'log': 3})  # step 1: mine 3 log"
@@ -14,26 +16,6 @@ WHOLE = "\n".join((LOGS, PLANKS, STICKS, PICKAXE))
 WITHOUT_STICKS = "\n".join((LOGS, PLANKS, PICKAXE))
 
 
-def test_the_goals_of_a_plan_are_reached_one_by_one(sandbox: Sandbox) -> None:
-    voices, journal = Voices(planner=[code(WHOLE)]), MemoryJournal()
-    ending, playing = played(sandbox, voices, "dep", journal=journal)
-    assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert [str(step.action) for step in playing.steps] == [
-        "mine({'log': 3}, None)",
-        "craft({'planks': 12}, {'log': 3})",
-        "craft({'stick': 4}, {'planks': 2})",
-        "craft({'pickaxe': 1}, {'planks': 3, 'stick': 2})",
-    ]
-    goals = [cell for cell in playing.cells if cell.source == "goal"]
-    assert [cell.code for cell in goals] == [f"agent.{step.action}" for step in playing.steps]
-    assert [(event["line"], event["done"]) for event in goal_events(journal)] == [
-        (1, True),
-        (2, True),
-        (3, True),
-        (4, True),
-    ]
-
-
 def test_the_first_goal_that_fails_stops_the_plan_and_is_described_and_explained(sandbox: Sandbox) -> None:
     voices = Voices(
         planner=[code(f"{LOGS}\n{PLANKS}\n{PICKAXE}\nagent.mine({{'sand': 1}})"), code(f"{STICKS}\n{PICKAXE}")],
@@ -42,14 +24,16 @@ def test_the_first_goal_that_fails_stops_the_plan_and_is_described_and_explained
     ending, playing = played(sandbox, voices, "dep")
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [step.observation.accepted for step in playing.steps] == [True, True, False, True, True]
-    asked = voices.prompts()[1]
-    assert "Done: agent.mine({'log': 3}, None)\nDone: agent.craft({'planks': 12}" in asked
-    assert "Failed: agent.craft({'pickaxe': 1}, {'planks': 3, 'stick': 2})\nIn the plan: agent.craft(" in asked
-    assert "# step 4: craft 1 pickaxe" in asked
-    assert "pickaxe takes 2 stick, which you do not have" in asked
-    assert "Not tried: agent.mine({'sand': 1}, None)" in asked
-    assert "There is now: You hold 12 planks." in asked
-    assert "A pickaxe takes 2 stick, and there is none" in asked
+    for text in (
+        "Done: agent.mine({'log': 3}, None)\nDone: agent.craft({'planks': 12}",
+        "Failed: agent.craft({'pickaxe': 1}, {'planks': 3, 'stick': 2})\nIn the plan: agent.craft(",
+        "# step 4: craft 1 pickaxe",
+        "pickaxe takes 2 stick, which you do not have",
+        "Not tried: agent.mine({'sand': 1}, None)",
+        "There is now: You hold 12 planks.",
+        "A pickaxe takes 2 stick, and there is none",
+    ):
+        assert text in voices.prompts()[1]
     explained = voices.prompts("explainer")[0]
     assert WITHOUT_STICKS in explained
     assert "Failed: agent.craft({'pickaxe': 1}" in explained
@@ -66,76 +50,162 @@ def test_all_earlier_descriptions_and_explanations_stay_in_the_prompt(sandbox: S
     assert last.count("Failed: ") == 3
 
 
-def test_goals_reached_without_the_task_being_done_are_described_too(sandbox: Sandbox) -> None:
+def test_a_plan_whose_goals_are_reached_without_success_is_described(sandbox: Sandbox) -> None:
     voices = Voices(planner=[code(LOGS), code(f"{PLANKS}\n{STICKS}\n{PICKAXE}")], explainer=["More is needed."])
     ending, _ = played(sandbox, voices)
     assert ending.outcome.solved
     assert "Every goal of the plan was reached, and yet the task is not done" in voices.prompts()[1]
 
 
-@pytest.mark.parametrize("rounds", [0, 1, 3])
-def test_it_is_planned_anew_as_often_as_the_option_says(sandbox: Sandbox, rounds: int) -> None:
-    voices = Voices(planner=[code(PICKAXE)] * 9, explainer=["No planks."] * 9)
-    ending, playing = played(sandbox, voices, rounds=rounds)
+@pytest.mark.parametrize(("rounds", "plans"), [(0, 1), (1, 2), (3, 4), (None, 21)])
+def test_the_planner_replans_as_often_as_the_option_says(sandbox: Sandbox, rounds: int | None, plans: int) -> None:
+    voices = Voices(planner=[code(PICKAXE)] * 30, explainer=["No planks."] * 30)
+    ending, playing = played(sandbox, voices, options={"rounds": rounds})
     assert ending.outcome is Outcome.FAILURE
-    assert len(voices.prompts()) == len(playing.steps) == rounds + 1
-    assert len(voices.prompts("explainer")) == rounds
-    assert ("This is your last plan." in voices.prompts()[-1]) == bool(rounds)
-
-
-def test_without_a_number_of_rounds_there_is_an_end_all_the_same(sandbox: Sandbox) -> None:
-    voices = Voices(planner=[code("agent.mine({'gold': 1})")] * 30, explainer=["None."] * 30)
-    played(sandbox, voices, actions=50)
-    assert len(voices.prompts()) == 21
+    assert len(voices.prompts()) == len(playing.steps) == plans
+    assert len(voices.prompts("explainer")) == plans - 1
+    assert ("This is your last plan." in voices.prompts()[-1]) is (plans > 1)
 
 
 def test_the_actions_of_the_episode_end_it(sandbox: Sandbox) -> None:
-    voices, journal = Voices(planner=[code(WHOLE)]), MemoryJournal()
-    ending, _ = played(sandbox, voices, "dep", actions=2, journal=journal)
+    ending, playing = played(sandbox, Voices(planner=[code(WHOLE)]), "dep", actions=2)
     assert ending.outcome is Outcome.OUT_OF_BUDGET
-    last = goal_events(journal)[-1]
+    last = goal_events(playing)[-1]
     assert (last["done"], last["actions"]) == (False, 0)
     assert "actions are used up" in last["reason"]
 
 
-def test_lines_that_are_no_calls_are_taken_for_the_nearest_goals_and_said_so(sandbox: Sandbox) -> None:
+def test_lines_that_are_no_calls_are_mapped_to_goals_and_described(sandbox: Sandbox) -> None:
     plan = f"agent.mine_log(1)\nagent.craft('planks', 4)\n{STICKS}\n{PICKAXE}"
-    voices, journal = Voices(planner=[code(plan), code(WHOLE)], explainer=["Too few planks."]), MemoryJournal()
-    ending, playing = played(sandbox, voices, "dep", journal=journal)
+    voices = Voices(planner=[code(plan), code(WHOLE)], explainer=["Too few planks."])
+    ending, playing = played(sandbox, voices, "dep")
     assert ending.outcome.solved
-    assert str(playing.steps[0].action) == "mine({'log': 1}, None)"
-    assert str(playing.steps[1].action) == "craft({'planks': 4}, {'log': 1})"
-    assert [event["said"] for event in goal_events(journal)][:2] == ["agent.mine_log(1)", "agent.craft('planks', 4)"]
-    asked = voices.prompts()[1]
-    assert '"agent.mine_log(1)" is no valid goal; it was taken for' in asked
-    assert "like it: agent.mine({'log': 1}, None)" in asked
+    assert [str(step.action) for step in playing.steps[:2]] == [
+        "mine({'log': 1}, None)",
+        "craft({'planks': 4}, {'log': 1})",
+    ]
+    assert [event["said"] for event in goal_events(playing)][:2] == ["agent.mine_log(1)", "agent.craft('planks', 4)"]
+    assert '"agent.mine_log(1)" is no valid goal; it was taken for' in voices.prompts()[1]
+    assert "like it: agent.mine({'log': 1}, None)" in voices.prompts()[1]
 
 
-def test_an_explainer_without_an_answer_leaves_the_description(sandbox: Sandbox) -> None:
+def test_an_empty_explanation_is_left_out(sandbox: Sandbox) -> None:
     voices = Voices(planner=[code(PICKAXE), code(WHOLE)], explainer=["", " ", ""])
     ending, _ = played(sandbox, voices)
     assert ending.outcome.solved
     assert "# Why" not in voices.prompts()[1]
 
 
-def test_played_again_from_its_journal_no_model_is_asked(sandbox: Sandbox) -> None:
-    voices, journal = (
-        Voices(planner=["Well...", code(WITHOUT_STICKS), code(f"{STICKS}\n{PICKAXE}")], explainer=["No sticks."]),
-        MemoryJournal(),
-    )
-    first, _ = played(sandbox, voices, journal=journal, selector="random")
+def test_an_episode_is_repeated_from_its_journal_without_models(sandbox: Sandbox) -> None:
+    plans, journal = ["Well...", code(WITHOUT_STICKS), code(f"{STICKS}\n{PICKAXE}")], MemoryJournal()
+    options = {"selector": "random"}
+    first, _ = played(sandbox, Voices(planner=plans, explainer=["No sticks."]), journal=journal, options=options)
     events = dict(journal.events)
-    again, _ = played(sandbox, Voices(), journal=journal, selector="random")
     assert first.outcome.solved
-    assert again == first
+    assert played(sandbox, Voices(), journal=journal, options=options)[0] == first
     assert journal.events == events
 
 
-def test_what_is_told_of_the_environment_are_its_goals(sandbox: Sandbox) -> None:
-    voices = Voices(planner=[code(WHOLE)])
-    played(sandbox, voices)
-    told = voices.asked["planner"][0][0].content
-    assert Camp.about in told
-    assert "`agent.craft(obj: dict[str, int], materials: dict[str, int]) -> str`" in told
-    assert "make 1 pickaxe" not in told
-    assert "make 1 pickaxe" in voices.prompts()[0]
+# The order of goals, and the ways to reach them.
+
+WITH_SAND = f"agent.mine({{'sand': 1}})\n{WHOLE}"
+
+
+def tried(sandbox: Sandbox, selector: str | None) -> tuple[list[dict[str, Any]], int]:
+    """Play the plan. Return the recorded goals, and the time that passed in the camp."""
+    camp = Camp()
+    ending, playing = played(
+        sandbox, Voices(planner=[code(WITH_SAND)]), environment=camp, options={"selector": selector}
+    )
+    assert ending.outcome is Outcome.DIRECT_SUCCESS
+    return goal_events(playing), camp.time
+
+
+def test_the_fixed_order_is_that_of_the_plan(sandbox: Sandbox) -> None:
+    goals, spent = tried(sandbox, None)
+    assert [goal["chosen"] for goal in goals][:2] == ["agent.mine({'sand': 1}, None)", "agent.mine({'log': 3}, None)"]
+    assert {goal["selector"] for goal in goals} == {"fixed"}
+    assert [(goal["line"], goal["done"]) for goal in goals] == [(line, True) for line in range(1, 6)]
+    assert spent == 20 + 30 + 3
+    assert (goals[1]["features"], goals[1]["horizon"]) == ({"kind": "mine", "far": 30.0}, 30.0)
+    assert (goals[1]["actions"], goals[1]["done"], goals[1]["reason"]) == (1, True, "You mine {'log': 3}.")
+
+
+def test_the_nearest_goal_comes_first_and_by_the_nearest_way(sandbox: Sandbox) -> None:
+    goals, spent = tried(sandbox, "nearest")
+    assert [goal["chosen"] for goal in goals][:2] == [
+        "agent.mine({'birch_log': 3}, None)",
+        "agent.craft({'planks': 12}, {'log': 3})",
+    ]
+    assert goals[-1]["chosen"].startswith("agent.craft({'pickaxe': 1}"), "no sand is mined"
+    assert {goal["selector"] for goal in goals} == {"nearest (oracle)"}
+    assert spent == 10 + 3
+    assert goals[0]["candidates"] == [
+        "agent.mine({'sand': 1}, None)",
+        "agent.mine({'log': 3}, None)",
+        "agent.mine({'oak_log': 3}, None)",
+        "agent.mine({'birch_log': 3}, None)",
+    ]
+    assert goals[0]["predicted"] == [20.0, 30.0, 30.0, 10.0]
+    assert (goals[0]["goal"], goals[0]["line"]) == ("agent.mine({'log': 3}, None)", 2)
+
+
+def test_the_same_seed_gives_the_same_random_order(sandbox: Sandbox) -> None:
+    first, second = ([goal["chosen"] for goal in tried(sandbox, "random")[0]] for _ in range(2))
+    assert first == second
+    assert [call.split("'")[1] for call in first if "craft" in call] == ["planks", "stick", "pickaxe"]
+
+
+def test_a_goal_reached_in_another_way_is_described_with_both(sandbox: Sandbox) -> None:
+    voices = Voices(
+        planner=[code(f"{LOGS}\n{PICKAXE}"), code(f"{PLANKS}\n{STICKS}\n{PICKAXE}")], explainer=["Craft first."]
+    )
+    ending, _ = played(sandbox, voices, options={"selector": "nearest"})
+    assert ending.outcome.solved
+    assert "Done: agent.mine({'log': 3}, None) (in this way: agent.mine({'birch_log': 3}, None))" in voices.prompts()[1]
+
+
+# Unusable plans.
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I would rather not.",
+        code("while True:\n    pass"),
+        code("mine = getattr(agent, 'mi' + 'ne')\nmine({'log': 1})"),
+        code("raise SystemExit"),
+        code("def plan(n):\n    return plan(n + 1)\nplan(0)"),
+    ],
+)
+def test_an_unusable_reply_has_no_effect_and_is_asked_for_again(sandbox: Sandbox, reply: str) -> None:
+    voices = Voices(planner=[reply, code(WITH_SAND)])
+    ending, playing = played(sandbox, voices, limits=Limits(wall_seconds=0.5))
+    assert ending.outcome.solved
+    assert len(playing.steps) == 5
+    assert "Your reply could not be used" in voices.prompts()[1]
+
+
+def test_a_round_without_a_usable_reply_counts(sandbox: Sandbox) -> None:
+    voices = Voices(planner=["no"] * 3 + [code(WITH_SAND)])
+    ending, _ = played(sandbox, voices, options={"rounds": 1})
+    assert ending.outcome.solved
+    assert "Nothing of it was done: " in voices.prompts()[-1]
+    assert "This is your last plan." in voices.prompts()[-1]
+    assert voices.asked["explainer"] == []
+
+
+def test_a_planner_without_any_usable_reply_fails(sandbox: Sandbox) -> None:
+    ending, playing = played(sandbox, Voices(planner=["no"] * 6), options={"rounds": 1})
+    assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "no_plan")
+    assert playing.steps == []
+
+
+def test_a_line_without_a_goal_does_not_affect_the_other_lines(sandbox: Sandbox) -> None:
+    plan = "agent.mine({'sand': 1})\nagent.sing('a song about the moon')"
+    voices = Voices(planner=[code(plan), code(WITH_SAND)], explainer=["Nobody sings here."])
+    ending, playing = played(sandbox, voices, options={"rounds": 1})
+    assert ending.outcome.solved
+    assert playing.steps[0].action.name == "mine"
+    assert "sing('a song about the moon')" in voices.prompts()[1]
+    assert "names no goal; it was left out." in voices.prompts()[1]

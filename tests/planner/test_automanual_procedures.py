@@ -1,0 +1,169 @@
+"""AutoManual with ``procedures_first``: stored procedures, and matching a goal with a task type."""
+
+from typing import Any
+
+import pytest
+
+from planbook.envs import Task
+from planbook.envs.toy import Toy
+from planbook.planner import Episode, Match, MatchCandidate, Outcome, Procedure, Recall, procedure_faults
+from planbook.sandbox import Sandbox
+from tests.planner import players
+from tests.planner.pieces import Piecewise
+from tests.planner.players import TASK, THING, Knows, journal_of
+from tests.planner.test_automanual import DONE, SOLVE, kinds, planning, played
+
+FETCH = SOLVE.replace("def fetch", "def solve")
+EMPTY_HANDED = "def solve(agent, task):\n    agent.open('box_1')\n    assert agent.table(), 'nothing on the table'"
+OPENS = "def solve(agent, task):\n    agent.open('box_1')"
+LOOPS = "def solve(agent, task):\n    while True:\n        agent.open('box_1')"
+
+
+def procedure(code: str) -> Procedure:
+    return Procedure(name="fetch.py", summary="Fetch.", environment="toy", type="fetch", source="a test", code=code)
+
+
+def test_a_procedure_that_succeeds_needs_no_model(sandbox: Sandbox) -> None:
+    assert procedure_faults(FETCH, Toy) == []
+    model, memory = planning(DONE), Knows(procedure=procedure(FETCH))
+    ending, _ = played(sandbox, model, memory=memory, procedures_first=True)
+    assert (ending.outcome, model.asked) == (Outcome.DIRECT_SUCCESS, [])
+    played(sandbox, model, memory=memory)
+    assert len(model.asked) == 1, "by default the model plans"
+
+
+def test_the_model_continues_after_a_procedure_that_fails(sandbox: Sandbox) -> None:
+    model = planning(DONE)
+    ending, playing = played(sandbox, model, memory=Knows(procedure=procedure(EMPTY_HANDED)), procedures_first=True)
+    assert (ending.outcome, ending.error_steps) == (Outcome.INDIRECT_SUCCESS, 1)
+    assert kinds(playing) == ["raised", "done"]
+    prompt = model.prompts[0]
+    assert "# What has been tried" in prompt
+    assert "nothing on the table" in prompt
+    assert "1. agent.open('box_1') -> You open box_1" in prompt
+    assert ending.actions == len(playing.steps) > 1, "the actions of both count"
+
+
+def test_a_procedure_that_stops_early_is_no_error(sandbox: Sandbox) -> None:
+    ending, playing = played(sandbox, planning(DONE), memory=Knows(procedure=procedure(OPENS)), procedures_first=True)
+    assert (ending.outcome, kinds(playing)) == (Outcome.DIRECT_SUCCESS, ["unfinished", "done"])
+
+
+def test_no_model_is_asked_after_a_procedure_that_uses_up_all_actions(sandbox: Sandbox) -> None:
+    model = planning(DONE)
+    ending, _ = played(sandbox, model, memory=Knows(procedure=procedure(LOOPS)), procedures_first=True, actions=3)
+    assert (ending.outcome, model.asked) == (Outcome.OUT_OF_BUDGET, [])
+
+
+# Procedures that are matched with the goal.
+
+BY_PARAMS = FETCH.replace('task.params["things"][0]', 'task.params["what"]')
+CANDIDATE = MatchCandidate(name="fetch_it", params=("what",), goals=("put the coin on the table",))
+ANSWER = f'{{"type": "fetch_it", "params": {{"what": "{THING}"}}}}'
+
+
+class Matching:
+    """A memory that knows a procedure for the type ``fetch_it``, and is unsure about the type of a task."""
+
+    def recall(self, task: Task) -> Recall:
+        if task.type != "fetch_it":
+            return Recall(match=Match(candidates=(CANDIDATE,)))
+        return Recall(procedure=procedure(BY_PARAMS), match=Match(type=task.type, params=task.params))
+
+
+class Doubting(Matching):
+    """A memory that has matched a type, but is unsure about a value."""
+
+    def recall(self, task: Task) -> Recall:
+        known = super().recall(task.model_copy(update={"type": "fetch_it", "params": {"what": THING}}))
+        unsure = Match(type="fetch_it", params={"what": THING}, by="pattern", candidates=(CANDIDATE,))
+        return known.model_copy(update={"match": unsure})
+
+
+class Unfitting:
+    """A memory in which no params have the forms of the type's parameters."""
+
+    def recall(self, task: Task) -> Recall:
+        if task.type == "fetch_it":
+            return Recall(match=Match())
+        return Recall(match=Match(candidates=(CANDIDATE,)), text="What is known.")
+
+
+def matches(playing: Episode) -> list[Any]:
+    events = journal_of(playing).events.items()
+    spans: list[Any] = [body for (_, kind, _), body in events if kind == "span"]
+    return [span["data"] for span in spans if span.get("name") == "match"]
+
+
+def test_a_model_names_the_type_if_the_memory_is_unsure(sandbox: Sandbox) -> None:
+    model = Piecewise([f"It is that one: {ANSWER}"])
+    ending, playing = played(sandbox, model, memory=Matching(), procedures_first=True)
+    assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 1)
+    assert "put the coin on the table" in model.prompts[0]
+    assert TASK.goal in model.prompts[0]
+    assert [(each["type"], each["by"]) for each in matches(playing)] == [("fetch_it", "model")]
+    assert ("task/0/round/0/match/0", "ask", 0) in journal_of(playing).events, "no frame is open yet"
+
+
+@pytest.mark.parametrize(
+    ("answer", "params"),
+    [
+        ('{"type": "fetch_it", "params": {"what": "THING"}, "failed": "raised", "by": "me"}', {"what": "THING"}),
+        ('First {"type": "none"}, then:\n```json\n{"type": "fetch_it", "params": {"what": 5}}\n```', {"what": 5}),
+        ('{"type": "fetch_it", "params": {"what": 2.5}}', {"what": 2.5}),
+    ],
+)
+def test_only_type_and_params_of_an_answer_are_used(answer: str, params: Any, sandbox: Sandbox) -> None:
+    model = Piecewise([answer, *planning(DONE).replies])
+    _, playing = played(sandbox, model, memory=Matching(), procedures_first=True)
+    first = matches(playing)[0]
+    assert (first["type"], first["params"], first["by"], first["failed"]) == ("fetch_it", params, "model", "")
+
+
+@pytest.mark.parametrize("value", ["null", "true", '""', "NaN", "[1]"])
+def test_values_that_no_parameter_can_have_are_refused(value: str, sandbox: Sandbox) -> None:
+    model = Piecewise([f'{{"type": "fetch_it", "params": {{"what": {value}}}}}', ANSWER])
+    ending, _ = played(sandbox, model, memory=Matching(), procedures_first=True)
+    assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 2)
+
+
+@pytest.mark.parametrize(
+    "replies", [['{"type": "none"}'], ['{"type": "fetch_all", "params": {}}'] * 3, ["no idea"] * 3]
+)
+def test_a_model_that_names_no_known_type_plans(replies: list[str], sandbox: Sandbox) -> None:
+    model = Piecewise([*replies, *planning(DONE).replies])
+    ending, playing = played(sandbox, model, memory=Matching(), procedures_first=True)
+    assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, len(replies) + 1)
+    assert [each["type"] for each in matches(playing)] == [""]
+
+
+def test_a_doubtful_match_is_decided_by_a_model_if_there_is_one(sandbox: Sandbox) -> None:
+    model = Piecewise(['{"type": "none"}', *planning(DONE).replies])
+    _, playing = played(sandbox, model, memory=Doubting(), procedures_first=True)
+    assert [each["type"] for each in matches(playing)] == [""]
+    assert len(model.asked) == 2
+    silent = Piecewise([])
+    ending, _ = players.played(sandbox, silent, "procedures", memory=Doubting())
+    assert (ending.outcome, silent.asked) == (Outcome.DIRECT_SUCCESS, [])
+
+
+def test_params_of_another_form_leave_the_task_to_the_planner(sandbox: Sandbox) -> None:
+    model = Piecewise(['{"type": "fetch_it", "params": {"what": "few"}}', *planning(DONE).replies])
+    ending, playing = played(sandbox, model, memory=Unfitting(), procedures_first=True)
+    assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 2)
+    assert "What is known." in model.prompts[1]
+    assert [(each["type"], len(each["candidates"])) for each in matches(playing)] == [("", 1)]
+
+
+def test_a_matched_procedure_must_pass_its_check(sandbox: Sandbox) -> None:
+    matched = Match(type="fetch_it", params={"what": "THING"}, by="pattern")
+    recall = {"procedure": procedure(OPENS), "match": matched}
+    model, memory = planning(DONE), Knows(**recall, check="assert agent.table() != [], 'the table is empty'")
+    ending, playing = played(sandbox, model, memory=memory, procedures_first=True)
+    assert ending.outcome is Outcome.INDIRECT_SUCCESS
+    assert kinds(playing) == ["unfinished", "raised", "done"]
+    assert "the table is empty" in model.prompts[0]
+    assert [each["failed"] for each in matches(playing)] == ["", "raised"]
+    memory = Knows(**recall, check="assert agent.table() == []")
+    _, playing = played(sandbox, planning(DONE), memory=memory, procedures_first=True)
+    assert kinds(playing) == ["unfinished", "unfinished"], "the model is not asked"
