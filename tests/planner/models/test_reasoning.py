@@ -1,4 +1,4 @@
-"""Reasoning models: what they think is kept, and nothing of it runs."""
+"""Reasoning models: the reasoning is kept apart from the reply."""
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ CODE = "```python\nprint('</think>')\n```"
         ("", "", ""),
     ],
 )  # fmt: skip
-def test_reasoning_stands_at_the_beginning(text: str, reasoning: str, rest: str) -> None:
+def test_reasoning_is_split_from_the_beginning_of_a_reply(text: str, reasoning: str, rest: str) -> None:
     assert split(text) == (reasoning, rest)
     reply = without_reasoning(Reply(text=text))
     assert (reply.reasoning, reply.text) == (reasoning, rest)
@@ -37,7 +37,7 @@ PARTS = ("<think>", "</think>", "<thi", "nk>", "\n", "agent.open('box_1')\n", "`
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=8), st.data())
-def test_a_listener_hears_what_is_left_of_the_reply_however_it_is_cut(parts: list[str], data: st.DataObject) -> None:
+def test_a_listener_gets_the_reply_without_reasoning_however_it_is_cut(parts: list[str], data: st.DataObject) -> None:
     text = "<think>" + "".join(parts)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
     heard: list[str] = []
