@@ -27,7 +27,7 @@ from planbook.planner import (
     play,
 )
 from planbook.planner.roles import NO_MODELS, Roles
-from planbook.sandbox import Limits, Sandbox
+from planbook.sandbox import Sandbox
 from tests.planner.players import SOLVE, TASK, THING
 
 
@@ -102,14 +102,6 @@ def test_ten_plans_in_a_row_that_fail_the_check_end_the_episode(sandbox: Sandbox
     assert ending.message == "10 plans in a row did not pass the check"
 
 
-def test_an_unfinished_plan_keeps_its_names(playing: Episode) -> None:
-    first = playing.run("seen = agent.open('box_1')\nprint(seen)")
-    assert first.kind is FeedbackKind.UNFINISHED
-    assert "You open box_1" in first.output
-    assert playing.run("assert seen.startswith('You open')").kind is FeedbackKind.UNFINISHED
-    assert (playing.ending().outcome, playing.ending().cause) == (Outcome.FAILURE, "unfinished")
-
-
 def test_feedback_shows_each_observation_once(playing: Episode) -> None:
     """Where it is printed or part of an assertion, the text has a mark; ``output`` keeps what was printed."""
     code = "seen = agent.open('box_1')\nprint('saw:', seen)\nnext = agent.take('unicorn', 'box_1')\nassert False, next"
@@ -133,11 +125,6 @@ def test_attributes_follow_the_environment_and_cannot_be_set(playing: Episode) -
     found = playing.run(SOLVE.replace("agent.put", f"assert agent.holding == '{THING}'\n        break\n#"))
     assert found.kind is FeedbackKind.UNFINISHED, found.text
     assert playing.run("agent.holding = 'key'").kind is not FeedbackKind.UNFINISHED
-
-
-def test_a_query_is_no_step(playing: Episode) -> None:
-    assert playing.run("print(agent.table())").output == "[]\n"
-    assert (playing.steps, playing.actions) == ([], 0)
 
 
 def test_a_call_is_recorded_as_an_action_with_positional_arguments(playing: Episode) -> None:
@@ -181,16 +168,6 @@ def test_a_frame_has_its_helpers_and_no_outer_names(playing: Episode) -> None:
     assert playing.run("print(secret)").output == "1\n"
     with pytest.raises(EpisodeBroken, match="helpers cannot be defined"), playing.frame("inner", helpers="1/0"):
         pass
-
-
-def test_a_limit_ends_the_cell_and_restores_the_namespace(sandbox: Sandbox) -> None:
-    playing = episode(sandbox, limits=Limits(wall_seconds=0.5))
-    playing.begin()
-    playing.run("opened = agent.open('box_1')")
-    assert playing.run("while True:\n    pass").kind is FeedbackKind.LIMIT
-    assert playing.run("print(opened[:8])").output == "You open\n"
-    assert playing.actions == 1
-    playing.close()
 
 
 def test_a_new_round_has_a_fresh_environment_and_namespace(sandbox: Sandbox) -> None:
