@@ -1,7 +1,6 @@
 """Dry runs of cells: a cell is refused if it cannot succeed, and only then."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +13,6 @@ from planbook.planner.agent import functions_to_check
 from planbook.planner.dry_runs import dry_run_of
 from planbook.planner.types import FeedbackKind, Step
 from planbook.sandbox import Sandbox
-from tests.flows import here
 from tests.planner.players import TASK
 
 CALLS = st.one_of(
@@ -85,13 +83,3 @@ def test_the_environment_would_refuse_every_refused_action(done: list[Action], t
         found = dry_run_of(environment, TASK, functions_to_check(Toy), {}, lambda: steps)(f"agent.{then}")
         accepted = environment.act(then).accepted
         assert not (found and accepted)
-
-
-def test_exec_refuses_a_plan_that_cannot_succeed_before_its_first_action(tmp_path: Path) -> None:
-    plan = tmp_path / "plan.py"
-    plan.write_text("agent.open('box_1')\nagent.put('apple')\n")
-    command = ("exec", plan, "--env", "toy", "--task", TASK.id)
-    printed = here(*command, "--dry-run", "--out", tmp_path / "dry").printed
-    assert "failure (check) after 0 actions" in printed
-    assert "put('apple') cannot succeed: nothing is held then" in printed
-    assert "after 2 actions" in here(*command, "--out", tmp_path / "run").printed

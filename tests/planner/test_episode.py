@@ -8,14 +8,12 @@ import pytest
 from planbook.envs import Action, Observation, Task, Verdict, action
 from planbook.envs.toy import Toy
 from planbook.planner import (
-    Body,
     Ending,
     Episode,
     EpisodeBroken,
     EpisodeOver,
     EpisodeSettings,
     EpisodeStopped,
-    EventKind,
     FeedbackKind,
     JournalFailed,
     JournalMismatch,
@@ -28,6 +26,7 @@ from planbook.planner import (
 )
 from planbook.planner.roles import NO_MODELS, Roles
 from planbook.sandbox import Sandbox
+from tests.planner.killed import KilledJournal
 from tests.planner.players import SOLVE, TASK, THING
 
 
@@ -247,18 +246,9 @@ def test_a_journal_that_does_not_match_is_refused(sandbox: Sandbox) -> None:
         ending_of(episode(sandbox, journal=journal), SOLVE)
 
 
-class FullDisk(MemoryJournal):
-    """A journal that has room for two actions."""
-
-    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        if kind == "act" and number == 2:
-            raise OSError("no space left on device")
-        super().put(scope, kind, number, body)
-
-
 def test_a_failing_journal_ends_the_episode_whatever_the_plan_catches(sandbox: Sandbox) -> None:
     code = "for n in (1, 2, 3):\n    try:\n        agent.open(f'box_{n}')\n    except BaseException:\n        pass"
-    journal = FullDisk()
-    with pytest.raises(JournalFailed, match="no space left"):
+    journal = KilledJournal(3)
+    with pytest.raises(JournalFailed, match="killed"):
         ending_of(episode(sandbox, journal=journal), code)
-    assert "outcome" not in {kind for _, kind, _ in journal.events}
+    assert [kind for _, kind, _ in journal.events] == ["task", "act", "act"]

@@ -1,4 +1,4 @@
-"""Horizons: learned from recorded goals, the same for the same seed, and predicted for strange features, too."""
+"""Horizons: learned from recorded goals, and predicted even for unknown features."""
 
 import math
 import random
@@ -41,31 +41,23 @@ def test_new_rows_are_predicted_better_than_by_their_mean(predictor: HorizonPred
     assert errors < 0.2 * sum(abs(mean - step) for step in steps)
 
 
-def test_trees_predict_as_the_library_does() -> None:
+def test_trees_predict_as_the_library_does(predictor: HorizonPredictor) -> None:
     """On rows that are not next to a threshold: the library compares numbers of four bytes."""
-    learned = rows()
     columns = DictVectorizer(sparse=False)
-    table = columns.fit_transform([features for features, _ in learned])
+    table = columns.fit_transform([features for features, _ in rows()])
     library = GradientBoostingRegressor(
         n_estimators=TREES, max_depth=DEPTH, learning_rate=RATE, min_samples_leaf=MIN_ROWS, max_features=SHARE,
         random_state=0,
-    ).fit(table, [math.log1p(steps) for _, steps in learned])  # fmt: skip
+    ).fit(table, [math.log1p(steps) for _, steps in rows()])  # fmt: skip
     new = [features for features, _ in rows(100, seed=1)]
     expected = [math.expm1(each) for each in library.predict(columns.transform(new))]
-    assert fit(learned).predict(new) == pytest.approx(expected)
-
-
-def test_the_same_seed_learns_the_same_and_another_seed_something_else(predictor: HorizonPredictor) -> None:
-    new = [features for features, _ in rows(50, seed=2)]
-    assert fit(rows()).predict(new) == predictor.predict(new)
-    assert fit(rows(), seed=1).predict(new) != predictor.predict(new)
+    assert predictor.predict(new) == pytest.approx(expected)
 
 
 def test_a_prediction_does_not_depend_on_the_other_rows(predictor: HorizonPredictor) -> None:
     goal: Features = {"kind": "oak", "distance": 30.0}
-    alone = predictor.predict([goal])[0]
-    assert list(predictor.predict([goal, {"distance": 30.0, "kind": "oak"}, goal])) == [alone] * 3
-    assert list(predictor.predict([])) == []
+    (alone,) = predictor.predict([goal])
+    assert list(predictor.predict([goal, {"distance": 60.0}, goal]))[::2] == [alone] * 2
 
 
 @pytest.mark.parametrize(
@@ -101,10 +93,6 @@ def test_a_missing_number_counts_as_the_median_and_not_as_zero(predictor: Horizo
 def test_rows_without_features_or_steps_are_refused(refused: Rows, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         fit(refused)
-
-
-def test_one_row_is_enough() -> None:
-    assert fit([({"kind": "oak"}, 9.0)]).predict([{"kind": "sheep"}])[0] == pytest.approx(9.0)
 
 
 def test_the_shipped_trees_are_those_of_the_shipped_records_and_are_learned_quickly() -> None:

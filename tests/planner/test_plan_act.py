@@ -48,14 +48,6 @@ def test_without_reflection_no_round_knows_the_others(sandbox: Sandbox) -> None:
     assert [each["revision"] for each in recorded(journal, "plan")] == [False, True, True]
 
 
-def test_code_may_end_in_an_error(sandbox: Sandbox) -> None:
-    replies, journal = Counsellors(act=[code("oops()"), code(SOLVE)]), MemoryJournal()
-    ending, _ = played(sandbox, replies, "plan-act", journal=journal)
-    assert ending.outcome is Outcome.INDIRECT_SUCCESS
-    assert branches(journal) == [("oops()", "failed")]
-    assert "oops() -> " in replies.prompts("plan")[1]
-
-
 def test_devils_advocate_without_remedies_asks_the_same(sandbox: Sandbox) -> None:
     requests = []
     for method, options in (("plan-act", {}), ("devils-advocate", {"remedies": 0})):

@@ -11,10 +11,9 @@ import pytest
 from planbook.envs import Observation, action
 from planbook.envs.toy import Toy
 from planbook.planner import (
-    Body,
     BudgetEnded,
+    Episode,
     EpisodeStopped,
-    EventKind,
     FeedbackKind,
     JournalFailed,
     JournalMismatch,
@@ -31,6 +30,7 @@ from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.planner.streaming import NOT_RUN, PlanResult
 from planbook.planner.trajectory import in_reading_order
 from planbook.sandbox import Sandbox
+from tests.planner.killed import KilledJournal
 from tests.planner.pieces import Cut, Piecewise, at, cuts, episode, played, timeless, whole
 from tests.planner.players import THING
 
@@ -121,12 +121,13 @@ class GoOn:
         return "Go on."
 
 
-def stream_cell(sandbox: Sandbox, model: Model, *, stream: bool = True, **given: Any) -> tuple[PlanResult, Any]:
+def stream_cell(
+    sandbox: Sandbox, model: Model, *, stream: bool = True, actions: int | None = None, environment: Toy | None = None
+) -> tuple[PlanResult, Episode]:
     """Stream one reply. Return the result and the episode."""
-    arguments = {name: given.pop(name) for name in ("actions",) if name in given}
-    playing = episode(sandbox, model, stream=stream, **given)
+    playing = episode(sandbox, model, stream=stream, environment=environment)
     playing.begin()
-    result = playing.stream(EXECUTOR, GoOn(), **arguments)
+    result = playing.stream(EXECUTOR, GoOn(), actions=actions)
     playing.close()
     return result, playing
 
@@ -216,27 +217,13 @@ def test_an_unusable_reply_is_asked_for_again_as_long_as_nothing_has_run(sandbox
     assert len([key for key in journal.events if key[1] == "cell"]) == 1
 
 
-class Killed(MemoryJournal):
-    """Fails after a number of events, as if the process had been killed."""
-
-    def __init__(self, events: int) -> None:
-        super().__init__()
-        self._left = events
-
-    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        if self._left == 0:
-            raise OSError("killed")
-        self._left -= 1
-        super().put(scope, kind, number, body)
-
-
 @both_kinds
 def test_an_episode_killed_after_any_event_ends_in_the_same_journal(sandbox: Sandbox, replies: Sequence[str]) -> None:
     expected = journal_of(sandbox, Piecewise(replies, list))
     kinds = [key[1] for key in expected.events]
     assert "heard" in kinds
     for events in cuts(expected):
-        killed, resumed = Killed(events), MemoryJournal()
+        killed, resumed = KilledJournal(events), MemoryJournal()
         with pytest.raises(JournalFailed):
             played(sandbox, Piecewise(replies, list), killed, **OPTIONS)
         assert len(killed.events) == events

@@ -18,6 +18,7 @@ from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.hooking import Finishing
 from planbook.planner.graph.node import EachLoop, GraphNode, IfBranch
 from tests.planner.graph.given import Answers, chain, changed, passed, question
+from tests.planner.killed import KilledJournal
 from tests.planner.pieces import timeless
 from tests.spanning import held
 
@@ -132,21 +133,6 @@ def test_side_by_side_and_one_by_one_have_the_same_answers_database_and_events(n
     assert held(one, "node") == held(many, "node"), "in the same order"
 
 
-class Killed(MemoryJournal):
-    """Fails after a number of events, as if the process had been killed."""
-
-    def __init__(self, events: dict[tuple[str, EventKind, int], Body], left: int) -> None:
-        super().__init__()
-        self.events, self._left, self._lock = dict(events), left, threading.Lock()
-
-    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        with self._lock:
-            if self._left == 0:
-                raise OSError("killed")
-            self._left -= 1
-            super().put(scope, kind, number, body)
-
-
 @pytest.mark.deep
 @settings(deadline=None, max_examples=20)
 @given(random_nodes(), st.integers(1, 5), st.sampled_from([1, 3]))
@@ -157,7 +143,7 @@ def test_passes_killed_again_and_again_have_the_same_events(
     expected = played(nodes, whole, Replies(), 1)
     events: dict[tuple[str, EventKind, int], Body] = {}
     for _ in range(len(whole.events)):
-        journal = Killed(events, every)
+        journal = KilledJournal(every, events)
         try:
             assert played(nodes, journal, Replies(), side_by_side) == expected
             break
@@ -173,7 +159,7 @@ def test_a_resumed_pass_asks_only_the_unanswered_nodes(side_by_side: int) -> Non
     whole = MemoryJournal()
     passed(graph, Answers(), journal=whole)
     for left in range(len(whole.events)):
-        journal, answers = Killed({}, left), Answers()
+        journal, answers = KilledJournal(left), Answers()
         with pytest.raises(JournalFailed):
             passed(graph, answers, journal=journal, side_by_side=side_by_side)
         saved = [scope.split("/")[2] for scope, kind, _ in journal.events if kind == "ask"]

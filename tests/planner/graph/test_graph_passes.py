@@ -53,25 +53,19 @@ def test_a_prompt_ends_with_the_expected_form() -> None:
         assert answers.prompt("a").startswith(f"What?\n\n{text}")
 
 
-def test_each_node_may_have_a_model_of_its_own() -> None:
-    answers = Answers()
-    passed(Graph(question("a", "?"), question("b", "?", model="strong")), answers)
-    assert [(role, name) for role, name, _ in answers.asked] == [("graph", "a"), ("strong", "b")]
-
-
 def test_an_answer_that_does_not_fit_is_repaired_or_fails_the_pass() -> None:
     graph = Graph(
         question("a", "?", expect=shape_of("yes/no"), store={"said": "answer"}), question("b", "?", after=("a",))
     )
-    mended = Answers(a=["perhaps", "N/A", "No."])
+    repaired = Answers(a=["perhaps", "N/A", "No."])
     database = GraphDatabase()
-    assert passed(graph, mended, database).answers["a"] == "no"
+    assert passed(graph, repaired, database).answers["a"] == "no"
     assert database.values() == {"said": "no"}
-    assert "must begin with the word yes or no, and not with 'perhaps'" in mended.asked[1][2]
-    never, journal, database = Answers(a="N/A"), MemoryJournal(), GraphDatabase()
+    assert "must begin with the word yes or no, and not with 'perhaps'" in repaired.asked[1][2]
+    unusable, journal, database = Answers(a="N/A"), MemoryJournal(), GraphDatabase()
     with pytest.raises(UnusableReply, match=r"no usable reply to a: .*'N/A'"):
-        passed(graph, never, database, journal=journal)
-    assert never.names == ["a"] * 3, "bounded"
+        passed(graph, unusable, database, journal=journal)
+    assert unusable.names == ["a"] * 3
     assert database.values() == {}
     assert held(journal, "node") == []
 
@@ -267,7 +261,10 @@ def test_every_node_records_its_result() -> None:
     graph, database = Graph(*file.nodes.values()), file.new_database()
     database.set("road", "A bridge.")
     replies = {"users": '{"users": ["a bus"], "crowded": "no"}', "users:1": "no", "risk": "no", "act": "brake: a bus"}
-    passed(graph, Answers(replies), database, journal=journal)
+    answers = Answers(replies)
+    passed(graph, answers, database, journal=journal)
+    roles = {name: role for role, name, _ in answers.asked}
+    assert (roles["users"], roles["risk"]) == ("graph", "careful"), "a node may have its own model"
     events = held(journal, "node")
     assert [(body["node"], body["layer"], body["skipped"], body["temporary"]) for body in events] == [
         ("users", 0, False, False),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planbook.planner import Message, Reply, Sampling
-from planbook.planner.errors import EpisodeStopped, ModelRefused
+from planbook.planner.errors import ModelRefused
 from planbook.planner.models.answers import ExchangeModel
 from planbook.planner.models.types import asking, request_key
 
@@ -115,14 +115,6 @@ def test_an_answer_is_read_once_it_stops_changing(tmp_path: Path) -> None:
             time.sleep(0.05)
     thread.join(timeout=10)
     assert [reply.text for reply in replies] == [" \nslowly written down "]
-
-
-def test_waiting_ends_when_the_run_is_stopped(tmp_path: Path) -> None:
-    stop = threading.Event()
-    threading.Timer(0.2, stop.set).start()
-    with pytest.raises(EpisodeStopped):
-        ExchangeModel(tmp_path, poll=POLL, stopped=stop.is_set).complete(ASK, Sampling())
-    assert len(prompts(tmp_path)) == 1
 
 
 def test_threads_wait_for_their_answers_side_by_side(tmp_path: Path) -> None:

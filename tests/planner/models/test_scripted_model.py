@@ -1,7 +1,5 @@
 """The scripted model, which is public."""
 
-import threading
-
 import pytest
 
 from planbook.planner import Message, Model, Sampling, ScriptedModel
@@ -25,20 +23,6 @@ def test_a_list_of_texts_is_used_in_order_and_runs_out() -> None:
     assert [model.complete(ASK, Sampling()).text for _ in range(2)] == ["one", "two"]
     with pytest.raises(ModelRefused, match=r"all 2 replies scripted for scripted are used up.*'What now\?'"):
         model.complete(ASK, Sampling())
-
-
-def test_threads_share_the_texts() -> None:
-    model = ScriptedModel([str(number) for number in range(200)])
-    got: list[str] = []
-    threads = [
-        threading.Thread(target=lambda: got.extend(model.complete(ASK, Sampling()).text for _ in range(50)))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(got, key=int) == [str(number) for number in range(200)]
 
 
 def test_a_listener_gets_pieces_and_may_stop() -> None:
