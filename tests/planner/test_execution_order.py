@@ -244,7 +244,7 @@ def test_the_deepest_order_that_is_read_runs_in_the_sandbox(sandbox: Sandbox) ->
         calls.append(step)
         return step != "find it"
 
-    functions = {
+    functions: dict[str, Callable[..., object]] = {
         "achieve": achieve,
         "begin": lambda: True,
         "together": lambda done: done,
