@@ -116,13 +116,6 @@ def test_the_highest_cost_of_a_call_in_progress_is_reserved(limited: MeterOf, li
     assert (model.calls, model.most_at_once) == (6, 2)
 
 
-def test_a_call_that_may_take_more_than_is_left_is_refused(limited: MeterOf) -> None:
-    message = "the budget of 5,000 tokens has 1,000 left, and the next call may take 4,100"
-    meter = limited(Budget(tokens=5_000), Spent(prompt=4_000))
-    with pytest.raises(BudgetEnded, match=message), meter.call("m", Usage(prompt=100, completion=4_000)):
-        pass
-
-
 def test_a_failed_call_releases_its_reservation(limited: MeterOf) -> None:
     meter = limited(Budget(calls=1))
     with pytest.raises(ZeroDivisionError), meter.call("m", Usage()):
@@ -163,17 +156,18 @@ def test_a_recorded_reply_costs_nothing_again(limited: MeterOf) -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "spent", "limit"),
+    ("budget", "spent", "message"),
     [
-        (Budget(calls=0), Spent(), "0 calls"),
-        (Budget(tokens=1_000), Spent(prompt=600, completion=400), "1,000 tokens"),
-        (Budget(money=0.5), Spent(money=0.5), r"\$0\.5"),
-        (Budget(seconds=9), Spent(seconds=9.5), "9 seconds"),
+        (Budget(calls=0), Spent(), "0 calls is used up"),
+        (Budget(tokens=1_000), Spent(prompt=600, completion=400), "1,000 tokens is used up"),
+        (Budget(money=0.5), Spent(money=0.5), r"\$0\.5 is used up"),
+        (Budget(seconds=9), Spent(seconds=9.5), "9 seconds is used up"),
+        (Budget(tokens=5_000), Spent(prompt=4_000), "5,000 tokens has 1,000 left, and the next call may take 4,100"),
     ],
 )
-def test_a_used_up_budget_names_its_limit(limited: MeterOf, budget: Budget, spent: Spent, limit: str) -> None:
-    meter = limited(budget, spent)
-    with pytest.raises(BudgetEnded, match=f"the budget of {limit} is used up"), meter.call("m", Usage()):
+def test_a_call_beyond_the_budget_is_refused(limited: MeterOf, budget: Budget, spent: Spent, message: str) -> None:
+    most = Usage(prompt=100, completion=4_000)
+    with pytest.raises(BudgetEnded, match=f"the budget of {message}"), limited(budget, spent).call("m", most):
         pass
 
 

@@ -55,14 +55,18 @@ def ask(scope: Scope, what: str = "it", role: str = "planner", prompt: str = "qu
     return scope.ask(role, PROMPTS[prompt], **{"read": int, **given}, what=what)
 
 
-def test_an_unusable_reply_is_asked_for_again_with_the_reason() -> None:
-    model = Replies("forty", "42")
+@pytest.mark.parametrize(
+    ("finish", "message"), [("stop", ""), ("length", "cut off at its token limit"), ("refused", "refused or empty")]
+)
+def test_an_unusable_reply_is_asked_for_again_with_the_reason(finish: Finish, message: str) -> None:
+    model = Replies(Reply(text="forty", finish=finish), "42")
     assert ask(scope(model), "six times seven").value == 42
     first, second = (messages for messages, _ in model.asked)
-    assert [message.content for message in first] == ["What is six times seven?"]
+    assert [each.content for each in first] == ["What is six times seven?"]
     assert second[:1] == first[:1]
     assert (second[1].role, second[1].content) == ("assistant", "forty")
     assert "invalid literal for int() with base 10: 'forty'" in second[2].content
+    assert message in second[2].content
 
 
 def test_the_conversation_leaves_failed_replies_out() -> None:
@@ -84,16 +88,6 @@ def test_a_reply_is_repaired_a_limited_number_of_times(repairs: int) -> None:
     with pytest.raises(UnusableReply, match=r"the planner gave no usable reply to question\.j2: .*'none'"):
         ask(scope(model, repairs=repairs))
     assert len(model.asked) == 1 + repairs
-
-
-@pytest.mark.parametrize(
-    ("finish", "message"), [("length", "cut off at its token limit"), ("refused", "refused or empty")]
-)
-def test_the_reason_includes_how_the_reply_ended(finish: Finish, message: str) -> None:
-    model = Replies(Reply(text="four", finish=finish), "42")
-    ask(scope(model))
-    assert message in model.asked[1][0][-1].content
-    assert "invalid literal" in model.asked[1][0][-1].content
 
 
 def test_an_error_of_the_reader_is_not_repaired() -> None:
