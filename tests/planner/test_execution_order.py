@@ -146,6 +146,7 @@ MIXED = r"mixes AND and OR without brackets; .* as in \(Step 1 OR Step 2\) AND S
         ("Step 1 XOR Step 2", "cannot be read at 'XOR Step 2'; it holds only steps"),
         ("Step 1 AND Step 2 AND Step 3\nGood luck!", "cannot be read at 'Good luck!'"),
         ("Step 1 AND Step 2 AND", "cannot be read at its end"),
+        ("AND Step 1", "cannot be read at 'AND Step 1'"),
         ("Step 1 ANDStep 2", "cannot be read at 'ANDStep 2'"),
         (f"Step {'9' * 5000}", "cannot be read at 'Step 999"),
     ],

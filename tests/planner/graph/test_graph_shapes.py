@@ -51,6 +51,7 @@ def test_an_answer_that_fits_is_read(written: Any, reply: str, value: Any) -> No
         ({"a": "text"}, '{"a": "\\ud800"}', "surrogate"),
         (["text"], "[" * 100_000, "nested too deeply"),
         (["text"], '["a"', "delimiter"),
+        ("any", "1 2", "something stands after the value: '2'"),
         (
             {"a": {"b": [{"c": "any"}]}},
             '{"a": {"b": [{"c": null}, {"c": {"d": 1}}]}}',

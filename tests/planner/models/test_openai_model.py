@@ -63,26 +63,16 @@ def test_a_parameter_that_is_none_is_not_sent(server: Server) -> None:
     assert set(server.requests[0]) == {"model", "messages", "stream", "stream_options"}
 
 
-@pytest.mark.parametrize(
-    ("name", "remaining"),
-    [("max_tokens", {"max_completion_tokens"}), ("stop", set())],
-)
-def test_a_refused_parameter_is_replaced_in_all_later_requests(server: Server, name: str, remaining: set[str]) -> None:
-    server.refuses = frozenset({name})
-    asked, sampling = model(server), Sampling(stop=("END",))
-    assert asked.complete(ASK, sampling).text == asked.complete(ASK, sampling).text == TEXT
-    assert [name in request for request in server.requests] == [True, False, False]
-    assert remaining <= set(server.requests[2])
-    assert list(asked.replaced) == [name]
-
-
-def test_all_optional_parameters_may_be_refused(server: Server) -> None:
+def test_refused_parameters_are_replaced_or_dropped_in_all_later_requests(server: Server) -> None:
     server.refuses = frozenset({"temperature", "seed", "stop", "max_tokens", "stream_options", "stream"})
-    ear, asked = Ear(), model(server)
-    reply = asked.complete(ASK, Sampling(stop=("END",)), ear)
+    ear, asked, sampling = Ear(), model(server), Sampling(stop=("END",))
+    reply = asked.complete(ASK, sampling, ear)
     assert (reply.text, ear.heard, reply.usage) == (TEXT, [TEXT], Usage(prompt=5, completion=4))
+    assert asked.complete(ASK, sampling).text == TEXT
+    assert [len(request) - 2 for request in server.requests] == [6, 6, 5, 4, 2, 1, 1]
     assert set(server.requests[-1]) == {"model", "messages", "max_completion_tokens"}
-    assert asked.replaced["max_tokens"] == "max_completion_tokens"
+    dropped = dict.fromkeys(("seed", "stop", "stream", "temperature"))
+    assert asked.replaced == {"max_tokens": "max_completion_tokens", **dropped}
 
 
 @pytest.mark.parametrize("setting", [{"refuses": frozenset({"stream_options"})}, {"counts": False}])
