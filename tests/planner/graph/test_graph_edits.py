@@ -67,6 +67,7 @@ EDITS: dict[str, Callable[[Graph], None]] = {
     "leave out edge": lambda graph: graph.leave_out_edge("c", "a"),
     "leave out": lambda graph: graph.leave_out_node("a"),
     "skip": lambda graph: graph.skip("a"),
+    "skip itself": lambda graph: graph.skip("b"),
 }
 
 

@@ -49,6 +49,7 @@ def test_a_template_is_rendered(text: str, expected: str) -> None:
     [
         ("{{ db.plan.gaol }}", 'db.plan.gaol has no value; did you mean "goal"?'),
         ("{{ dbb.plan }}", "dbb.plan has no value"),
+        ("{% for each in db.plan.nothing %}{% endfor %}", "db.plan.nothing has no value"),
         ("{{ 1 / 0 }}", "division by zero"),
         ("{% for a in db.many %}{% for b in db.many %}{% endfor %}{% endfor %}", "more than 100,000 items"),
         ("{{ db.many | sort | reverse | list }}", "more than 100,000 items"),

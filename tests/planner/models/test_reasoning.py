@@ -15,6 +15,7 @@ CODE = "```python\nprint('</think>')\n```"
     [
         ("<think>Maybe: no.</think>\nplan", "Maybe: no.", "\nplan"),
         ("\n <think>\n```python\ndraft()\n```\n</think>plan", "\n```python\ndraft()\n```\n", "plan"),
+        ("<thinking>a</thinking>plan", "a", "plan"),
         ("<think>never closed\n```python\ndraft()\n```", "never closed\n```python\ndraft()\n```", ""),
         ("No tag:\n```\ndraft()\n```\n</think>plan", "No tag:\n```\ndraft()\n```\n", "plan"),
         (f"Plan\n{CODE}\n", "", f"Plan\n{CODE}\n"),
