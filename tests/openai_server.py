@@ -75,8 +75,6 @@ class Server:
     answer: Answer
     refuses: frozenset[str] = frozenset()
     """Parameters that the server refuses with a 400 that names them."""
-    context: int | None = None
-    """Maximum tokens of a prompt; longer ones are refused with a 400."""
     counts: bool = True
     """Whether answers include usage."""
     pause: float = 0.0
@@ -176,10 +174,6 @@ class Handler(BaseHTTPRequestHandler):
         for name in sorted(self.state.refuses & set(body)):
             message = f"Unsupported parameter: '{name}' is not supported with this model."
             return Refusal(400, message, code="unsupported_parameter", param=name)
-        tokens = self.tokens(body)
-        if self.state.context is not None and tokens > self.state.context:
-            message = f"This model's maximum context length is {self.state.context} tokens; you sent {tokens}."
-            return Refusal(400, message, code="context_length_exceeded", param="messages")
         return None
 
     def refuse(self, refusal: Refusal) -> None:

@@ -82,7 +82,7 @@ COVERED = {
     "and/or without brackets silently read as and": (f"{HERE}::test_and_and_or_in_a_plan_are_those_of_python",),
     "an empty plan taken as done": (
         f"{HERE}::test_an_empty_plan_is_not_done",
-        "tests/planner/test_plan_reading.py::test_a_reply_without_usable_code_is_told_what_is_wrong",
+        "tests/planner/test_plan_reading.py::test_a_reply_without_usable_code_is_refused_with_a_reason",
     ),
     "a plan that only defines functions taken as run": (
         "tests/planner/test_plan_reading.py::test_a_plan_that_only_defines_functions_is_not_taken_as_run",
@@ -98,7 +98,7 @@ COVERED = {
         f"{HERE}::test_odd_code_reaches_the_sandbox_unchanged",
         "tests/planner/test_plan_reading.py::test_the_code_of_a_reply_is_not_repaired",
         "tests/rules/test_building_cases.py::test_odd_code_gets_from_the_reply_into_the_rule_unchanged",
-        "tests/planner/graph/test_graph_shapes.py::test_json_comes_out_as_it_went_in_whatever_stands_around_it",
+        "tests/planner/graph/test_graph_shapes.py::test_json_is_read_unchanged_whatever_surrounds_it",
     ),
     "a graph with a cycle silently returning nothing": (
         "tests/planner/graph/test_graph_edits.py::test_a_cycle_is_an_error_before_the_first_query",

@@ -1,21 +1,20 @@
-"""Plans that are dry-run before each of their cells: what cannot succeed is refused, and nothing else."""
+"""Dry runs of cells: a cell is refused if it cannot succeed, and only then."""
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.envs import Action, Selection
+from planbook.envs import Action
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.agent import functions_to_check
 from planbook.planner.dry_runs import dry_run_of
 from planbook.planner.types import FeedbackKind, Step
 from planbook.sandbox import Sandbox
-from tests.flows import here
+from tests.planner.players import TASK
 
-TASK = Toy.select(Selection(types=("fetch",), seeds=(0,)))[0]
 CALLS = st.one_of(
     st.builds(lambda n: Action("open", (f"box_{n}",)), st.integers(1, 6)),
     st.builds(lambda n: Action("take", ("apple", f"box_{n}")), st.integers(1, 6)),
@@ -23,40 +22,33 @@ CALLS = st.one_of(
 )
 
 
-def test_a_cell_is_held_against_what_was_done_before_it(sandbox: Sandbox) -> None:
-    playing = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=10, dry_run=True))
-    playing.begin()
-    try:
-        with playing.frame("plan"):
-            assert playing.run("agent.open('box_1')").kind is FeedbackKind.UNFINISHED
-            refused = playing.run("agent.open('box_3')\nagent.take('apple', 'box_2')")
-            assert refused.kind is FeedbackKind.CHECK
-            assert "take('apple', 'box_2') cannot succeed: box_2 was not opened" in refused.text
-            assert len(playing.steps) == 1, "nothing of the cell was run"
-            assert playing.run("agent.take('apple', 'box_1')").kind is FeedbackKind.UNFINISHED
-    finally:
-        playing.close()
+@pytest.fixture
+def playing(sandbox: Sandbox) -> Iterator[Episode]:
+    started = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=10, dry_run=True))
+    started.begin()
+    yield started
+    started.close()
 
 
-def test_where_actions_are_replaced_nothing_is_dry_run(sandbox: Sandbox) -> None:
-    playing = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=10, dry_run=True))
-    playing.begin()
-    try:
-        with playing.frame("collect", {"agent.take": lambda thing, box: "noted"}):
-            assert playing.run("agent.take('apple', 'box_2')").kind is FeedbackKind.UNFINISHED
-    finally:
-        playing.close()
+def test_a_cell_is_checked_against_the_actions_before_it(playing: Episode) -> None:
+    with playing.frame("plan"):
+        assert playing.run("agent.open('box_1')").kind is FeedbackKind.UNFINISHED
+        refused = playing.run("agent.open('box_3')\nagent.take('apple', 'box_2')")
+        assert refused.kind is FeedbackKind.CHECK
+        assert "take('apple', 'box_2') cannot succeed: box_2 was not opened" in refused.text
+        assert len(playing.steps) == 1, "nothing of the cell was run"
+        assert playing.run("agent.take('apple', 'box_1')").kind is FeedbackKind.UNFINISHED
 
 
-def test_a_method_s_own_functions_may_have_done_anything(sandbox: Sandbox) -> None:
-    playing = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=10, dry_run=True))
-    playing.begin()
-    try:
-        with playing.frame("own", {"fetch": lambda: None}):
-            assert playing.run("agent.put('apple')").kind is FeedbackKind.CHECK
-            assert playing.run("fetch()\nagent.put('apple')").kind is FeedbackKind.UNFINISHED
-    finally:
-        playing.close()
+def test_a_frame_that_replaces_actions_has_no_dry_run(playing: Episode) -> None:
+    with playing.frame("collect", {"agent.take": lambda thing, box: "noted"}):
+        assert playing.run("agent.take('apple', 'box_2')").kind is FeedbackKind.UNFINISHED
+
+
+def test_a_function_of_the_method_may_have_done_anything(playing: Episode) -> None:
+    with playing.frame("own", {"fetch": lambda: None}):
+        assert playing.run("agent.put('apple')").kind is FeedbackKind.CHECK
+        assert playing.run("fetch()\nagent.put('apple')").kind is FeedbackKind.UNFINISHED
 
 
 @pytest.mark.parametrize(
@@ -80,24 +72,14 @@ def test_a_loop_that_nothing_ends_is_found(loop: str, endless: bool) -> None:
 
 @settings(max_examples=200)
 @given(st.lists(CALLS, max_size=6), CALLS)
-def test_what_is_refused_would_have_been_refused(done: list[Action], then: Action) -> None:
+def test_the_environment_would_refuse_every_refused_action(done: list[Action], then: Action) -> None:
     environment, steps = Toy(), list[Step]()
     environment.reset(TASK)
     for action in done:
-        if environment.ended:
-            return
-        steps.append(Step(scope="", cell=0, line=1, action=action, observation=environment.act(action)))
-    if environment.ended:
-        return
-    found = dry_run_of(environment, TASK, functions_to_check(Toy), {}, lambda: steps)(f"agent.{then}")
-    accepted = environment.act(then).accepted
-    assert not (found and accepted)
-
-
-def test_exec_refuses_a_plan_that_cannot_succeed_before_its_first_action(tmp_path: Path) -> None:
-    plan = tmp_path / "plan.py"
-    plan.write_text("agent.open('box_1')\nagent.put('apple')\n")
-    command = ("exec", plan, "--env", "toy", "--task", TASK.id)
-    assert "failure (check) after 0 actions" in (told := here(*command, "--dry-run", "--out", tmp_path / "dry").printed)
-    assert "put('apple') cannot succeed: nothing is held then" in told
-    assert "after 2 actions" in here(*command, "--out", tmp_path / "run").printed
+        if not environment.ended:
+            observation = environment.act(action)
+            steps.append(Step(scope="", cell=0, line=1, action=action, observation=observation))
+    if not environment.ended:
+        found = dry_run_of(environment, TASK, functions_to_check(Toy), {}, lambda: steps)(f"agent.{then}")
+        accepted = environment.act(then).accepted
+        assert not (found and accepted)

@@ -1,8 +1,8 @@
-"""Every planning method on every environment: it asks, and hostile replies harm nobody."""
+"""Every planning method in every environment: it asks its models, and useless replies break nothing."""
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import pytest
@@ -23,7 +23,7 @@ from planbook.planner import (
     method,
     play,
 )
-from planbook.sandbox import Sandbox
+from planbook.sandbox import Limits, Sandbox
 from tests.browser import need_browser
 
 TASKS = {
@@ -37,28 +37,28 @@ TASKS = {
 }
 IN_A_BROWSER = {"miniwob": "click-button/1", "web": "ticket_field/1"}
 ASKING = sorted(name for name, each in METHODS.items() if each.roles)
-REPLIES: dict[str, Callable[[str], str]] = {
-    "nothing": lambda asked: "",
-    "prose": lambda asked: "I would first think about the weather.",
-    "no end": lambda asked: "```python\nwhile True:\n    pass\n```",
-    "a break-in": lambda asked: "```python\nimport os\n().__class__.__base__.__subclasses__()\n```",
-    "a plan without steps": lambda asked: "Execution Order: Step 1 OR\n```python\nfinish(True)\n```\nAnswer: 99",
+REPLIES = {
+    "nothing": "",
+    "prose": "I would first think about the weather.",
+    "no end": "```python\nwhile True:\n    pass\n```",
+    "a break-in": "```python\nimport os\n().__class__.__base__.__subclasses__()\n```",
+    "a plan without steps": "Execution Order: Step 1 OR\n```python\nfinish(True)\n```\nAnswer: 99",
 }
 
-USUAL = (("toy", "a break-in"), ("shopping", "a break-in"))
+QUICK = (("toy", "a break-in"), ("shopping", "a break-in"))
 ON_THE_WEB = (("devils-advocate", "web", "prose"),)
 
 
 @pytest.mark.parametrize(
     ("environment_name", "reply"),
     [
-        pytest.param(*pair, marks=[] if pair[1] == "prose" or pair in USUAL else [pytest.mark.deep])
+        pytest.param(*pair, marks=[] if pair[1] == "prose" or pair in QUICK else [pytest.mark.deep])
         for pair in product(TASKS, REPLIES)
     ],
 )
 @pytest.mark.parametrize("planner", ASKING)
 def test_no_reply_breaks_an_episode(sandbox: Sandbox, planner: str, environment_name: str, reply: str) -> None:
-    hold_out(sandbox, load_environment(environment_name)(), TASKS[environment_name], planner, reply)
+    check_episode(sandbox, load_environment(environment_name)(), TASKS[environment_name], planner, reply)
 
 
 @pytest.fixture(scope="module")
@@ -81,43 +81,35 @@ def in_a_browser() -> Iterator[dict[str, Environment]]:
 def test_no_reply_breaks_an_episode_on_pages(
     sandbox: Sandbox, in_a_browser: dict[str, Environment], planner: str, environment_name: str, reply: str
 ) -> None:
-    hold_out(sandbox, in_a_browser[environment_name], IN_A_BROWSER[environment_name], planner, reply)
+    check_episode(sandbox, in_a_browser[environment_name], IN_A_BROWSER[environment_name], planner, reply)
 
 
-def hold_out(sandbox: Sandbox, environment: Environment, task_id: str, planner: str, reply: str) -> None:
-    """Play an episode in which every model gives the same reply; nothing breaks, and nothing is solved by it."""
+def check_episode(sandbox: Sandbox, environment: Environment, task_id: str, planner: str, reply: str) -> None:
+    """Play an episode in which every model gives the same reply. Nothing breaks, and nothing is solved."""
     (task,) = environment.select(Selection(ids=(task_id,)))
     chosen = method(planner)
-    asked: list[str] = []
+    prompts: list[str] = []
 
     def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-        asked.append("\n".join(message.content for message in messages))
-        return REPLIES[reply](asked[-1])
+        prompts.append("\n".join(message.content for message in messages))
+        return REPLIES[reply]
 
     roles = Roles(lambda role: ScriptedModel(answer), {})
     memory = DemonstratingMemory(NoMemory(), chosen.demonstrations)
-    limits = EpisodeSettings(actions=5).limits.model_copy(update={"wall_seconds": 0.2, "cpu_seconds": 0.2})
-    episode = Episode(
-        task,
-        environment,
-        sandbox,
-        MemoryJournal(),
-        settings=EpisodeSettings(actions=5, limits=limits),
-        memory=memory,
-        roles=roles,
-    )
-    few = {"iterations": 1, "d_max": 2, "replans": 1, "rounds": 1, "controller_steps": 1}
-    given = {name: value for name, value in few.items() if name in chosen.options.model_fields}
-    ending = play(episode, chosen.play, chosen.options.model_validate(given))
+    settings = EpisodeSettings(actions=5, limits=Limits(wall_seconds=0.2, cpu_seconds=0.2))
+    episode = Episode(task, environment, sandbox, MemoryJournal(), settings=settings, memory=memory, roles=roles)
+    short = {"iterations": 1, "d_max": 2, "replans": 1, "rounds": 1, "controller_steps": 1}
+    options = {name: value for name, value in short.items() if name in chosen.options.model_fields}
+    ending = play(episode, chosen.play, chosen.options.model_validate(options))
     assert ending.outcome in (Outcome.FAILURE, Outcome.OUT_OF_BUDGET), ending.message
-    assert all(environment.about in prompt for prompt in asked if "# The world" in prompt)
-    assert any(environment.about in prompt for prompt in asked)
+    assert all(environment.about in prompt for prompt in prompts if "# The world" in prompt)
+    assert any(environment.about in prompt for prompt in prompts)
 
 
-def test_a_method_imports_its_own_family_alone() -> None:
+def test_a_method_imports_only_its_own_family() -> None:
     code = (
         "import sys; from planbook.planner import METHODS, method; method('code'); 'lats' in METHODS; "
         "print([name for name in sys.modules if '.strategies.' in name or '.planner.graph' in name])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.split() == ["['planbook.planner.strategies.base',", "'planbook.planner.strategies.code']"]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["['planbook.planner.strategies.base',", "'planbook.planner.strategies.code']"]

@@ -1,10 +1,11 @@
-"""A plan that has taken over its worker speaks for its session, and changes no verdict, budget, limit or check."""
+"""A plan that has taken over its worker changes no verdict, budget, limit or check of the host."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from planbook.envs import Action, Observation, Selection
+from planbook.envs import Action, Observation
 from planbook.envs.toy import Toy
 from planbook.planner import (
     Episode,
@@ -19,6 +20,7 @@ from planbook.planner import (
 )
 from planbook.planner.roles import NO_MODELS, Roles
 from planbook.sandbox import Limits, Sandbox
+from tests.planner.players import SOLVE, TASK
 
 TAKE_OVER = """
 import copy, statistics
@@ -39,20 +41,13 @@ def say(text):
 def hear():
     return channel.recv(int.from_bytes(channel.recv(4, 256), "big"), 256).decode()
 """
-"""From the policy's own language to the socket of the worker: the name of what a bound method calls is the plan's."""
+"""Reach the socket of the worker from the policy's language: the plan chooses the name of a bound method's function."""
 OPEN = 'say(\'["call",1,"agent.open",["box_1"],{}]\')\n'
 END = 'say(\'["end",{"solved":true,"outcome":"direct_success"},[]]\')\n'
-SOLVE = """
-for number in range(1, 9):
-    if task.params["things"][0] in agent.open(f"box_{number}"):
-        agent.take(task.params["things"][0], f"box_{number}")
-        break
-agent.put(task.params["things"][0])
-"""
 
 
 class Watched(Toy):
-    """Notes every action that reaches it."""
+    """Records every action that reaches it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,113 +58,112 @@ class Watched(Toy):
         return super().act(action)
 
 
-def episode(sandbox: Sandbox, roles: Roles = NO_MODELS, **terms: Any) -> tuple[Episode, Watched]:
-    task, environment = Toy.tasks(Selection(ids=("fetch/0",)))[0], Watched()
-    given = EpisodeSettings(**{"actions": 30, **terms})
-    return Episode(task, environment, sandbox, MemoryJournal(), settings=given, roles=roles), environment
+def episode(sandbox: Sandbox, environment: Watched, roles: Roles = NO_MODELS, **settings: Any) -> Episode:
+    chosen = EpisodeSettings(**{"actions": 30, **settings})
+    return Episode(TASK, environment, sandbox, MemoryJournal(), settings=chosen, roles=roles)
 
 
-def begun(sandbox: Sandbox, **terms: Any) -> tuple[Episode, Watched]:
-    played, environment = episode(sandbox, **terms)
-    played.begin()
-    return played, environment
+@pytest.fixture
+def environment() -> Watched:
+    return Watched()
 
 
-def test_a_plan_that_says_it_has_solved_the_task_has_not(sandbox: Sandbox) -> None:
-    played, environment = begun(sandbox)
-    feedback = played.run(f'{TAKE_OVER}say(\'["print","The task is done."]\')\n{END}')
+@pytest.fixture
+def playing(sandbox: Sandbox, environment: Watched, request: pytest.FixtureRequest) -> Iterator[Episode]:
+    """A started episode; indirect parameters are its settings."""
+    started = episode(sandbox, environment, **getattr(request, "param", {}))
+    started.begin()
+    yield started
+    started.close()
+
+
+def test_a_plan_that_says_it_has_solved_the_task_has_not(playing: Episode, environment: Watched) -> None:
+    feedback = playing.run(f'{TAKE_OVER}say(\'["print","The task is done."]\')\n{END}')
     assert (feedback.kind, environment.taken) == (FeedbackKind.UNFINISHED, [])
-    assert not played.verdict().solved
-    assert played.ending().outcome is Outcome.FAILURE
-    played.close()
+    assert not playing.verdict().solved
+    assert playing.ending().outcome is Outcome.FAILURE
 
 
-def test_a_plan_that_answers_for_the_next_cells_takes_no_action_in_their_name(sandbox: Sandbox) -> None:
-    """The next episode is played in a worker of its own."""
-    played, environment = begun(sandbox)
-    played.run(f"{TAKE_OVER}{END}while hear():\n    {END}")
-    assert played.run(SOLVE).kind is FeedbackKind.UNFINISHED
-    assert (environment.taken, played.steps, played.ending().outcome) == ([], [], Outcome.FAILURE)
-    played.close()
-    honest, _ = begun(sandbox)
+def test_a_plan_that_answers_for_later_cells_takes_no_action_and_spoils_no_other_episode(
+    sandbox: Sandbox, playing: Episode, environment: Watched
+) -> None:
+    playing.run(f"{TAKE_OVER}{END}while hear():\n    {END}")
+    assert playing.run(SOLVE).kind is FeedbackKind.UNFINISHED
+    assert (environment.taken, playing.steps, playing.ending().outcome) == ([], [], Outcome.FAILURE)
+    playing.close()
+    honest = episode(sandbox, Watched())
+    honest.begin()
     with pytest.raises(EpisodeOver):
         honest.run(SOLVE)
     assert honest.ending().outcome is Outcome.DIRECT_SUCCESS
     honest.close()
 
 
-def test_no_more_actions_are_taken_than_the_episode_has(sandbox: Sandbox) -> None:
-    played, environment = begun(sandbox, actions=3)
+@pytest.mark.parametrize("playing", [{"actions": 3}], indirect=True)
+def test_a_plan_takes_no_more_actions_than_the_episode_has(playing: Episode, environment: Watched) -> None:
     with pytest.raises(EpisodeOver, match="3 actions are used up"):
-        played.run(f"{TAKE_OVER}for _ in range(20):\n    {OPEN}    hear()")
-    assert (len(environment.taken), played.actions, len(played.steps)) == (3, 3, 3)
-    assert played.ending().outcome is Outcome.OUT_OF_BUDGET
-    played.close()
+        playing.run(f"{TAKE_OVER}for _ in range(20):\n    {OPEN}    hear()")
+    assert (len(environment.taken), playing.actions, len(playing.steps)) == (3, 3, 3)
+    assert playing.ending().outcome is Outcome.OUT_OF_BUDGET
 
 
-def test_nor_than_the_cell_has(sandbox: Sandbox) -> None:
-    played, environment = begun(sandbox)
-    feedback = played.run(f"{TAKE_OVER}for _ in range(20):\n    {OPEN}", actions=2)
+def test_a_plan_takes_no_more_actions_than_its_cell_has(playing: Episode, environment: Watched) -> None:
+    feedback = playing.run(f"{TAKE_OVER}for _ in range(20):\n    {OPEN}", actions=2)
     assert len(environment.taken) == 2
     assert feedback.kind in (FeedbackKind.UNFINISHED, FeedbackKind.LIMIT), "it may have said too much already"
-    played.close()
 
 
 ODD = ("[1]", '[["box_1"]]', "[null]", "[]", '["box_1","box_2"]', '["box_1"],{"box":"box_2"}', '[],{"self":"box_1"}')
 
 
-def test_no_argument_reaches_the_environment_unchecked(sandbox: Sandbox) -> None:
-    played, environment = begun(sandbox)
+def test_no_argument_reaches_the_environment_unchecked(playing: Episode, environment: Watched) -> None:
     calls = [f'["call",1,"agent.open",{odd if "{" in odd else odd + ",{}"}]' for odd in ODD]
-    feedback = played.run(f"{TAKE_OVER}for call in {calls!r}:\n    say(call)\n    print(hear())\n{OPEN}print(hear())")
+    feedback = playing.run(f"{TAKE_OVER}for call in {calls!r}:\n    say(call)\n    print(hear())\n{OPEN}print(hear())")
     assert (feedback.kind, feedback.output.count('["error","TypeError"')) == (FeedbackKind.UNFINISHED, len(ODD))
     assert [action.args for action in environment.taken] == [("box_1",)]
-    played.close()
 
 
-@pytest.mark.parametrize("name", ["agent.begin", "agent.verdict", "world.reset", "agent.open.__call__", "ask", ""])
-def test_only_what_the_session_offers_can_be_called(sandbox: Sandbox, name: str) -> None:
-    played, environment = begun(sandbox)
-    feedback = played.run(f'{TAKE_OVER}say(\'["call",1,"{name}",[],{{}}]\')\nhear()')
+@pytest.mark.parametrize("name", ["agent.verdict", "world.reset", "agent.open.__call__", ""])
+def test_only_the_functions_of_the_session_can_be_called(playing: Episode, environment: Watched, name: str) -> None:
+    feedback = playing.run(f'{TAKE_OVER}say(\'["call",1,"{name}",[],{{}}]\')\nhear()')
     assert (feedback.kind, environment.taken) == (FeedbackKind.LIMIT, [])
     assert "which the session does not have" in feedback.text
-    played.close()
 
 
 LIMITS = Limits(wall_seconds=1, cpu_seconds=1, output_chars=500, host_calls=5, memory_mb=64)
-BEYOND = {
-    "wall": "while True:\n    pass",
-    "output": 'while True:\n    say(\'["print","xxxxxxxxxx"]\')',
-    "host_calls": f"while True:\n    {OPEN}",
-    "sleep": "while True:\n    say('[\"sleep\",0.9]')",
-    "memory": "kept = 'x' * 10 ** 9",
-    "protocol": 'say(\'["end",null,[{"kind":"limit","type":"wall","message":"m"}]]\')',
-}
-"""What a plan does that has taken its worker over, by the limit that ends it."""
 
 
-@pytest.mark.parametrize("limit", BEYOND)
-def test_nothing_outlives_its_limits(sandbox: Sandbox, limit: str) -> None:
-    played, environment = begun(sandbox, limits=LIMITS)
-    feedback = played.run(TAKE_OVER + BEYOND[limit])
+@pytest.mark.parametrize("playing", [{"limits": LIMITS}], indirect=True)
+@pytest.mark.parametrize(
+    ("limit", "code"),
+    [
+        ("wall", "while True:\n    pass"),
+        ("output", 'while True:\n    say(\'["print","xxxxxxxxxx"]\')'),
+        ("host_calls", f"while True:\n    {OPEN}"),
+        ("sleep", "while True:\n    say('[\"sleep\",0.9]')"),
+        ("memory", "kept = 'x' * 10 ** 9"),
+        ("protocol", 'say(\'["end",null,[{"kind":"limit","type":"wall","message":"m"}]]\')'),
+    ],
+)
+def test_every_limit_still_ends_the_cell(playing: Episode, environment: Watched, limit: str, code: str) -> None:
+    feedback = playing.run(TAKE_OVER + code)
     assert feedback.kind is FeedbackKind.LIMIT
     assert [fault.type for fault in feedback.faults] in ([limit], ["cpu"] if limit == "wall" else [limit])
     assert len(feedback.output) <= LIMITS.output_chars
     assert len(environment.taken) <= LIMITS.host_calls
-    played.close()
 
 
 def test_a_model_is_asked_no_more_often_than_for_a_plan_that_always_fails(sandbox: Sandbox) -> None:
-    def asked(plan: str) -> tuple[int, Outcome]:
-        times: list[object] = []
+    def calls_and_outcome(plan: str) -> tuple[int, Outcome]:
+        calls: list[object] = []
 
         def answer(messages: object, sampling: object) -> str:
-            times.append(messages)
+            calls.append(messages)
             return f"```python\n{plan}\n```"
 
-        played, _ = episode(sandbox, Roles(lambda role: ScriptedModel(answer), {}))
+        playing = episode(sandbox, Watched(), Roles(lambda role: ScriptedModel(answer), {}))
         react = method("react")
-        outcome = play(played, react.play, react.options.model_validate({"iterations": 6})).outcome
-        return len(times), outcome
+        outcome = play(playing, react.play, react.options.model_validate({"iterations": 6})).outcome
+        return len(calls), outcome
 
-    assert asked(f"{TAKE_OVER}{END}while hear():\n    {END}") == asked("assert False")
+    assert calls_and_outcome(f"{TAKE_OVER}{END}while hear():\n    {END}") == calls_and_outcome("assert False")

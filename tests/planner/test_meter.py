@@ -1,13 +1,13 @@
 """One budget for all threads of a run: calls never exceed it, and every event counts once."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from planbook.planner import (
-    Allows,
-    Amount,
     Budget,
     BudgetEnded,
     Meter,
@@ -21,56 +21,29 @@ from planbook.planner import (
     amount_of,
 )
 from planbook.planner.journal import Body, EventKind, MemoryJournal
-from planbook.planner.models.types import asking
-from planbook.planner.prompts import PROMPTS, Prompt
+from planbook.planner.models.types import Model, asking
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import Roles, as_text
+from planbook.store import Store
 
-QUESTION: Prompt = PROMPTS["repair"]
-
-
-class ProcessLedger:
-    """A ledger in memory; that of a run is in its store."""
-
-    def __init__(self, spent: Amount) -> None:
-        self._spent, self._reserved = spent, dict[str, Amount]()
-        self._lock, self._actions = threading.Lock(), 0
-
-    def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
-        """Reserve an amount for a call if ``allows`` returns True. Return that result."""
-        with self._lock:
-            others = (amount for other, amount in self._reserved.items() if other != call)
-            if allowed := allows(self._spent, sum(others, Amount())):
-                self._reserved[call] = most
-            return allowed
-
-    def settle(self, call: str, spent: Amount) -> None:
-        """Replace the reservation of a call by its cost."""
-        with self._lock:
-            self._reserved.pop(call, None)
-            self._spent += spent
-
-    def release(self, call: str) -> None:
-        """Drop the reservation of a call, if it still has one."""
-        with self._lock:
-            self._reserved.pop(call, None)
-
-    def act(self, number: int) -> int:
-        """Count actions. Return the number of actions so far."""
-        with self._lock:
-            self._actions += number
-            return self._actions
+Price = Callable[[str, Reply], float | None]
+MeterOf = Callable[..., Meter]
 
 
-def limited(
-    budget: Budget,
-    spent: Spent | None = None,
-    price: Callable[[str, Reply], float | None] = lambda model, reply: 0.0,
-) -> Meter:
-    """A meter with a ledger of its own."""
-    return Meter(budget, spent, price, ProcessLedger(amount_of(spent or Spent())))
+@pytest.fixture
+def limited(tmp_path: Path) -> Iterator[MeterOf]:
+    """Return meters whose ledger is in a store."""
+    with closing(Store(tmp_path / "run.db")) as store:
+
+        def new_meter(budget: Budget, spent: Spent | None = None, price: Price = lambda model, reply: 0.0) -> Meter:
+            spent = spent or Spent()
+            store.ledger.open(amount_of(spent), spent.actions)
+            return Meter(budget, spent, price, store.ledger)
+
+        yield new_meter
 
 
-def side_by_side(count: int, work: Callable[[int], None]) -> None:
+def side_by_side(count: int, work: Callable[[int], object]) -> None:
     threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
     for thread in threads:
         thread.start()
@@ -80,7 +53,7 @@ def side_by_side(count: int, work: Callable[[int], None]) -> None:
 
 
 class Metered(MemoryJournal):
-    """A journal as a run has it: what is new is metered."""
+    """A journal whose new events are metered, as in a run."""
 
     def __init__(self, meter: Meter) -> None:
         super().__init__()
@@ -92,74 +65,58 @@ class Metered(MemoryJournal):
 
 
 class Slow:
-    """Answers only when it is let go."""
+    """A model that answers after some time. It counts its calls."""
 
     name = "slow"
 
     def __init__(self) -> None:
         self.calls = self.at_once = self.most_at_once = 0
-        self._let_go, self._lock = threading.Event(), threading.Lock()
-
-    def let_go_after(self, seconds: float) -> None:
-        threading.Timer(seconds, self._let_go.set).start()
+        self._released, self._lock = threading.Event(), threading.Lock()
+        threading.Timer(0.2, self._released.set).start()
 
     def complete(self, messages: object, sampling: Sampling, on_text: OnText | None = None) -> Reply:
         with self._lock:
             self.calls += 1
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
-        self._let_go.wait(2)
+        self._released.wait(2)
         with self._lock:
             self.at_once -= 1
         return Reply(text="yes", usage=Usage(prompt=3, completion=1))
 
 
+def ask(journal: MemoryJournal, model: Model, meter: Meter, number: int = 0) -> str:
+    scope = Scope(journal, f"task/{number}", Roles(lambda role: model, {}, meter=meter))
+    return scope.ask("planner", PROMPTS["repair"], read=as_text, problem="none").value
+
+
 @pytest.mark.parametrize("calls", [1, 5])
-def test_calls_that_are_still_under_way_count(calls: int) -> None:
+def test_calls_in_progress_count(limited: MeterOf, calls: int) -> None:
     meter, model = limited(Budget(calls=calls)), Slow()
     journal = Metered(meter)
     refused = []
 
-    def ask(number: int) -> None:
-        scope = Scope(journal, f"task/{number}", Roles(lambda role: model, {}, meter=meter))
+    def work(number: int) -> None:
         try:
-            scope.ask("planner", QUESTION, read=as_text, problem="none")
+            ask(journal, model, meter, number)
         except BudgetEnded as ended:
             refused.append(str(ended))
 
-    model.let_go_after(0.2)
-    side_by_side(calls + 7, ask)
+    side_by_side(calls + 7, work)
     assert (model.calls, meter.spent.calls, meter.spent.tokens) == (calls, calls, 4 * calls)
     assert refused == [f"the budget of {calls} call{'s' * (calls > 1)} is used up"] * 7
 
 
 @pytest.mark.parametrize("limit", [{"tokens": 9_000}, {"money": 9.0}])
-def test_what_calls_under_way_may_cost_is_reserved(limit: dict[str, float]) -> None:
-    """One call may take about 4,000 tokens, and takes 4: two run at a time, and all of them get their turn."""
-    meter, model = limited(Budget.model_validate(limit), price=a_dollar_for_a_thousand), Slow()
-    journal = Metered(meter)
-
-    def ask(number: int) -> None:
-        scope = Scope(journal, f"task/{number}", Roles(lambda role: model, {}, meter=meter))
-        scope.ask("planner", QUESTION, read=as_text, problem="none")
-
-    model.let_go_after(0.2)
-    side_by_side(6, ask)
+def test_the_highest_cost_of_a_call_in_progress_is_reserved(limited: MeterOf, limit: dict[str, float]) -> None:
+    """One call may take about 4,000 tokens, and takes 4: two run at a time, and all of them run in the end."""
+    meter = limited(Budget.model_validate(limit), price=lambda model, reply: reply.usage.total / 1_000)
+    model, journal = Slow(), Metered(meter)
+    side_by_side(6, lambda number: ask(journal, model, meter, number))
     assert (model.calls, model.most_at_once) == (6, 2)
 
 
-def a_dollar_for_a_thousand(model: str, reply: Reply) -> float:
-    return reply.usage.total / 1_000
-
-
-def test_what_is_left_is_told_when_the_next_call_may_take_more() -> None:
-    told = "the budget of 5,000 tokens has 1,000 left, and the next call may take 4,100"
-    meter = limited(Budget(tokens=5_000), Spent(prompt=4_000))
-    with pytest.raises(BudgetEnded, match=told), meter.call("m", Usage(prompt=100, completion=4_000)):
-        pass
-
-
-def test_a_call_that_failed_gives_back_what_was_reserved() -> None:
+def test_a_failed_call_releases_its_reservation(limited: MeterOf) -> None:
     meter = limited(Budget(calls=1))
     with pytest.raises(ZeroDivisionError), meter.call("m", Usage()):
         raise ZeroDivisionError
@@ -167,14 +124,14 @@ def test_a_call_that_failed_gives_back_what_was_reserved() -> None:
         pass
 
 
-def test_a_plan_that_asks_while_it_is_written_does_not_wait_for_itself() -> None:
+def test_a_call_within_a_call_does_not_wait_for_the_outer_one(limited: MeterOf) -> None:
     meter = limited(Budget(calls=1))
     inner = asking(place="task/0/inner/0")
     with meter.call("m", Usage()), inner, pytest.raises(BudgetEnded), meter.call("m", Usage(), wait=pytest.fail):
         pass
 
 
-def test_nothing_is_lost_between_threads() -> None:
+def test_no_event_is_lost_between_threads() -> None:
     meter = Meter(price=lambda model, reply: 0.5)
     reply = Reply(text="", usage=Usage(prompt=2, completion=1)).model_dump()
     body: Body = {"model": "m", "left_out": 0, "cut_characters": 0, "reply": reply}
@@ -191,34 +148,30 @@ def test_nothing_is_lost_between_threads() -> None:
     assert (spent.calls, spent.actions, spent.tokens, spent.money) == (1_200, 1_200, 3_600, 600.0)
 
 
-def test_what_a_resumed_run_repeats_is_not_asked_and_not_spent() -> None:
+def test_a_recorded_reply_costs_nothing_again(limited: MeterOf) -> None:
     meter = limited(Budget(calls=1))
-    journal = Metered(meter)
-    model = ScriptedModel(["one"])
-    for _ in range(3):
-        scope = Scope(journal, "task/0", Roles(lambda role: model, {}, meter=meter))
-        assert scope.ask("planner", QUESTION, read=as_text, problem="none").value == "one"
+    journal, model = Metered(meter), ScriptedModel(["one"])
+    assert [ask(journal, model, meter) for _ in range(3)] == ["one"] * 3
     assert meter.spent.calls == 1
 
 
 @pytest.mark.parametrize(
-    ("budget", "spent", "told"),
+    ("budget", "spent", "message"),
     [
-        (Budget(calls=0), Spent(), "0 calls"),
-        (Budget(tokens=1_000), Spent(prompt=600, completion=400), "1,000 tokens"),
-        (Budget(money=0.5), Spent(money=0.5), r"\$0\.5"),
-        (Budget(seconds=9), Spent(seconds=9.5), "9 seconds"),
+        (Budget(calls=0), Spent(), "0 calls is used up"),
+        (Budget(tokens=1_000), Spent(prompt=600, completion=400), "1,000 tokens is used up"),
+        (Budget(money=0.5), Spent(money=0.5), r"\$0\.5 is used up"),
+        (Budget(seconds=9), Spent(seconds=9.5), "9 seconds is used up"),
+        (Budget(tokens=5_000), Spent(prompt=4_000), "5,000 tokens has 1,000 left, and the next call may take 4,100"),
     ],
 )
-def test_a_budget_that_is_used_up_names_its_part(budget: Budget, spent: Spent, told: str) -> None:
-    with (
-        pytest.raises(BudgetEnded, match=f"the budget of {told} is used up"),
-        limited(budget, spent).call("m", Usage()),
-    ):
+def test_a_call_beyond_the_budget_is_refused(limited: MeterOf, budget: Budget, spent: Spent, message: str) -> None:
+    most = Usage(prompt=100, completion=4_000)
+    with pytest.raises(BudgetEnded, match=f"the budget of {message}"), limited(budget, spent).call("m", most):
         pass
 
 
-def test_an_action_needs_actions_and_time_but_no_tokens() -> None:
+def test_an_action_needs_actions_and_no_tokens(limited: MeterOf) -> None:
     meter = limited(Budget(actions=2, tokens=0), Spent(actions=1))
     meter.before_action()
     meter.count("act", {"counted": False})
@@ -228,11 +181,11 @@ def test_an_action_needs_actions_and_time_but_no_tokens() -> None:
         meter.before_action()
 
 
-def test_money_of_unknown_price_does_not_end_a_run() -> None:
+def test_an_unknown_price_does_not_end_a_run(limited: MeterOf) -> None:
     with limited(Budget(money=0.01), Spent(money=None)).call("m", Usage()):
         pass
 
 
-def test_seconds_go_on_from_where_the_last_sitting_ended() -> None:
+def test_seconds_continue_those_of_earlier_invocations() -> None:
     meter = Meter(spent=Spent(seconds=100.0))
     assert 100.0 <= meter.spent.seconds < 130.0

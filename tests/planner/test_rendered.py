@@ -1,4 +1,4 @@
-"""What a recorded reply is found by: the data of its prompt, not the words around them."""
+"""Digests of prompts, by which recorded replies are found: they hold the data, not the wording."""
 
 from pydantic import BaseModel
 
@@ -8,16 +8,16 @@ from planbook.planner.rendered import Rendered, digest_of
 from planbook.planner.types import Feedback, FeedbackKind, Step
 
 
-class Seen(BaseModel):
-    """A record, as a prompt may be given one."""
+class Record(BaseModel):
+    """A record in a prompt."""
 
     scene: str
     about: str = ""
     taken: int = 0
 
 
-class Renamed(BaseModel):
-    """The same after a change of the code."""
+class RenamedRecord(BaseModel):
+    """The same record after a change of the code."""
 
     view: str
     about: str = ""
@@ -25,14 +25,14 @@ class Renamed(BaseModel):
     added: tuple[str, ...] = ()
 
 
-def test_words_names_and_new_empty_fields_are_no_data() -> None:
-    same = digest_of(Seen(scene="a desk", about="A house.", taken=2))
-    assert same == digest_of(Renamed(view="a desk", about="A home, in other words.", steps=2))
-    assert same != digest_of(Seen(scene="a shelf", taken=2))
-    assert same != digest_of(Seen(scene="a desk", taken=3))
+def test_wording_names_and_new_empty_fields_are_no_data() -> None:
+    same = digest_of(Record(scene="a desk", about="A house.", taken=2))
+    assert same == digest_of(RenamedRecord(view="a desk", about="A home, in other words.", steps=2))
+    assert same != digest_of(Record(scene="a shelf", taken=2))
+    assert same != digest_of(Record(scene="a desk", taken=3))
 
 
-def test_where_in_a_run_it_happened_is_no_data() -> None:
+def test_a_place_in_the_run_is_no_data() -> None:
     def step(scope: str, text: str) -> Step:
         return Step(scope=scope, cell=0, line=1, action=Action("open", ("box_1",)), observation=Observation(text))
 
@@ -40,7 +40,7 @@ def test_where_in_a_run_it_happened_is_no_data() -> None:
     assert digest_of([step("task/0", "a key")]) != digest_of([step("task/0", "a pen")])
 
 
-def test_a_text_made_from_data_counts_as_these_wherever_it_is_put() -> None:
+def test_a_rendered_text_counts_as_its_data_everywhere() -> None:
     one, other = Rendered.of("You see a desk.", "a desk"), Rendered.of("There is a desk.", "a desk")
     assert digest_of({"scene": one}) == digest_of({"scene": other}) != digest_of({"scene": str(one)})
     assert Message(role="user", content=one).data_digest == Message(role="user", content=other).data_digest
@@ -49,7 +49,7 @@ def test_a_text_made_from_data_counts_as_these_wherever_it_is_put() -> None:
     assert digest_of(feedback[0]) == digest_of(feedback[1])
 
 
-def test_what_is_known_keeps_its_data_in_the_journal() -> None:
+def test_recalled_knowledge_keeps_its_digest_in_the_journal() -> None:
     recall = Recall(text=Rendered.of("Rule 1: look.", "rule_1"))
     again = Recall.model_validate_json(recall.model_dump_json())
     assert again == recall

@@ -1,35 +1,48 @@
-"""Marks and rewinds: only a moment that still lies behind the present one can be gone back to."""
+"""Marks and rewinds: only a moment that still lies behind the present one can be restored."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from planbook.envs import Observation, Selection
+from planbook.envs import Observation
 from planbook.envs.toy import Toy
-from planbook.planner import Episode, EpisodeSettings, MemoryJournal
+from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJournal
 from planbook.planner.errors import WrongMark
 from planbook.sandbox import Sandbox
+from tests.planner.players import TASK
+
+
+class Brief(Toy):
+    """An environment whose short observations name the one before."""
+
+    def brief(self, observation: Observation, before: Observation) -> str:
+        return f"after {before.text[:14]!r}"
 
 
 @pytest.fixture
 def episode(sandbox: Sandbox) -> Iterator[Episode]:
-    task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
-    played = Episode(task, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30))
-    played.begin()
-    yield played
-    played.close()
+    playing = Episode(TASK, Brief(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30))
+    playing.begin()
+    yield playing
+    playing.close()
 
 
-def test_a_mark_can_be_gone_back_to_again(episode: Episode) -> None:
-    mark = episode.mark()
-    for box in ("box_1", "box_2"):
-        episode.run(f"seen = agent.open({box!r})")
+def test_a_rewind_restores_environment_and_namespace_but_not_the_count(episode: Episode) -> None:
+    episode.run("opened = [agent.open('box_1')]")
+    mark, state = episode.mark(), episode.environment.state()
+    for code in ("opened.append(agent.open('box_2'))\nextra = 1", "agent.open('box_4')"):
+        episode.run(code)
         episode.rewind(mark)
-        assert episode.environment.history == []
-    assert [step.undone for step in episode.steps] == [True, True]
+        assert episode.environment.state() == state
+        assert [str(action) for action, _ in episode.environment.history] == ["open('box_1')"]
+    assert [step.undone for step in episode.steps] == [False, True, True]
+    assert episode.actions == 3
+    assert episode.run("print(len(opened))").output == "1\n"
+    assert episode.run("print(extra)").kind is FeedbackKind.CHECK
+    assert "after 'You open box_1'" in episode.run("agent.open('box_3')").text, "feedback ignores undone steps"
 
 
-def test_a_mark_that_was_undone_cannot_be_gone_back_to(episode: Episode) -> None:
+def test_an_undone_mark_is_refused(episode: Episode) -> None:
     """Its environment and its namespace would belong to two different pasts."""
     first = episode.mark()
     episode.run("seen = agent.open('box_1')")
@@ -42,17 +55,7 @@ def test_a_mark_that_was_undone_cannot_be_gone_back_to(episode: Episode) -> None
     assert episode.run("print(seen[:14])").output == "You open box_2\n"
 
 
-def test_feedback_tells_an_observation_by_the_one_before_that_still_stands(sandbox: Sandbox) -> None:
-    class Brief(Toy):
-        def brief(self, observation: Observation, before: Observation) -> str:
-            return f"after {before.text[:14]!r}"
-
-    task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
-    played = Episode(task, Brief(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30))
-    played.begin()
-    played.run("agent.open('box_1')")
-    mark = played.mark()
-    played.run("agent.open('box_2')")
-    played.rewind(mark)
-    assert "after 'You open box_1'" in played.run("agent.open('box_3')").text
-    played.close()
+def test_a_mark_of_another_frame_is_refused(episode: Episode) -> None:
+    mark = episode.mark()
+    with episode.frame("other"), pytest.raises(WrongMark, match="belongs to frame"):
+        episode.rewind(mark)

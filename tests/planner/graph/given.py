@@ -1,6 +1,6 @@
 """For the tests of prompt graphs: passes with a scripted model that answers by the name of the node that asks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planbook.planner import Journal, MemoryJournal, Message, Roles, Sampling, Scope, ScriptedModel
@@ -10,8 +10,6 @@ from planbook.planner.graph.hooking import Hooks
 from planbook.planner.graph.node import GraphNode
 from planbook.planner.graph.traverse import Pass, run_pass
 from planbook.planner.models.types import label
-
-Reply = str | Callable[[str], str]
 
 
 class Answers:

@@ -1,4 +1,4 @@
-"""Asked one by one, side by side, or cut off and gone on with: a pass comes to the same."""
+"""A pass has the same result if its nodes are asked one by one or side by side, and if it was cut off."""
 
 import random
 import threading
@@ -18,6 +18,8 @@ from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.hooking import Finishing
 from planbook.planner.graph.node import EachLoop, GraphNode, IfBranch
 from tests.planner.graph.given import Answers, chain, changed, passed, question
+from tests.planner.killed import KilledJournal
+from tests.planner.pieces import timeless
 from tests.spanning import held
 
 ITEMS = shape_of(["whole"])
@@ -25,7 +27,7 @@ ITEMS = shape_of(["whole"])
 
 @st.composite
 def random_nodes(draw: st.DrawFn) -> list[GraphNode]:
-    """Nodes with branches, loops, conditions, stores that overwrite each other, edits and skips of later nodes."""
+    """Nodes with branches, loops, conditions, overwritten stores, and edits and skips of later nodes."""
     count = draw(st.integers(2, 7))
     nodes: list[GraphNode] = []
     for number in range(count):
@@ -66,7 +68,7 @@ def _of_kind(
 
 
 def edit(finishing: Finishing) -> None:
-    """Adds a node that a later one waits for, where that is still possible."""
+    """Add a node that a later one waits for, where that is still possible."""
     finishing.database.append("log", finishing.node.name)
     last = list(finishing.graph.nodes)[-1]
     finishing.graph.add_temporary_node(
@@ -78,7 +80,7 @@ def edit(finishing: Finishing) -> None:
 
 
 def skip(finishing: Finishing) -> None:
-    """Skips whatever comes last, or does without it."""
+    """Skip the last node, or leave it out."""
     open_yet = [name for name in finishing.graph.nodes if name not in finishing.graph.evaluated]
     if open_yet:
         act = finishing.graph.skip if len(open_yet) % 2 else finishing.graph.leave_out_node
@@ -89,7 +91,7 @@ HOOKS = {"edit": edit, "skip": skip}
 
 
 class Replies(Answers):
-    """The answer follows from the prompt alone, however late it comes."""
+    """Answers that follow from the prompt alone, some of them late."""
 
     def __init__(self, *, slow: bool = False) -> None:
         super().__init__()
@@ -97,89 +99,67 @@ class Replies(Answers):
 
     def __call__(self, messages: Any, sampling: Any) -> str:
         super().__call__(messages, sampling)
-        drawn = random.Random(messages[-1].content)
+        dice = random.Random(messages[-1].content)
         if self.slow:
             time.sleep(random.Random().random() / 500)
         wants_list = "Answer with JSON" in messages[-1].content
-        return f"[{', '.join(map(str, range(drawn.randrange(3))))}]" if wants_list else str(drawn.randrange(3))
-
-
-def timeless(journal: MemoryJournal) -> dict[Any, Any]:
-    return {
-        key: {**body, "reply": {**body["reply"], "seconds": 0}} if isinstance(body.get("reply"), dict) else body  # type: ignore[dict-item]
-        for key, body in journal.events.items()
-    }
+        return f"[{', '.join(map(str, range(dice.randrange(3))))}]" if wants_list else str(dice.randrange(3))
 
 
 def played(nodes: list[GraphNode], journal: MemoryJournal, replies: Replies, side_by_side: int) -> Mapping[str, Any]:
-    """Three passes over the graph on one database."""
+    """Return the results of three passes over the graph on one database."""
     graph, database = Graph(*nodes), GraphDatabase()
-    before = graph.edges()
-    answers: list[Any] = []
+    edges = graph.edges()
+    results: list[Any] = []
     for number in range(3):
-        told: dict[str, Any] = {"number": number, "journal": journal, "hooks": HOOKS, "side_by_side": side_by_side}
+        given: dict[str, Any] = {"number": number, "journal": journal, "hooks": HOOKS, "side_by_side": side_by_side}
         try:
-            done = passed(graph, replies, database, **told)
-            answers.append((done.layers, done.answers, done.skipped))
+            done = passed(graph, replies, database, **given)
+            results.append((done.layers, done.answers, done.skipped))
         except GraphError as error:
-            answers.append(str(error))
-        assert graph.edges() == before, "what was temporary is undone"
+            results.append(str(error))
+        assert graph.edges() == edges, "temporary edits are undone"
         assert set(graph.nodes) == {node.name for node in nodes}
-    return {"answers": answers, "database": database.values()}
+    return {"results": results, "database": database.values()}
 
 
 @pytest.mark.deep
 @settings(deadline=None, max_examples=30)
 @given(random_nodes())
-def test_side_by_side_and_one_by_one_agree_in_answers_database_and_events(nodes: list[GraphNode]) -> None:
+def test_side_by_side_and_one_by_one_have_the_same_answers_database_and_events(nodes: list[GraphNode]) -> None:
     one, many = MemoryJournal(), MemoryJournal()
     assert played(nodes, one, Replies(), 1) == played(nodes, many, Replies(slow=True), 4)
-    assert timeless(one) == timeless(many)
-    assert held(one, "node") == held(many, "node"), "and in the same order"
-
-
-class Killed(MemoryJournal):
-    """Takes so many events, and then the process is gone."""
-
-    def __init__(self, events: dict[tuple[str, EventKind, int], Body], left: int) -> None:
-        super().__init__()
-        self.events, self._left, self._lock = dict(events), left, threading.Lock()
-
-    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        with self._lock:
-            if self._left == 0:
-                raise OSError("killed")
-            self._left -= 1
-            super().put(scope, kind, number, body)
+    assert dict(timeless(one)) == dict(timeless(many))
+    assert held(one, "node") == held(many, "node"), "in the same order"
 
 
 @pytest.mark.deep
 @settings(deadline=None, max_examples=20)
 @given(random_nodes(), st.integers(1, 5), st.sampled_from([1, 3]))
-def test_passes_killed_again_and_again_end_as_undisturbed_ones_and_nothing_is_asked_twice(
+def test_passes_killed_again_and_again_have_the_same_events(
     nodes: list[GraphNode], every: int, side_by_side: int
 ) -> None:
-    whole, replies = MemoryJournal(), Replies()
-    expected = played(nodes, whole, replies, 1)
+    whole = MemoryJournal()
+    expected = played(nodes, whole, Replies(), 1)
     events: dict[tuple[str, EventKind, int], Body] = {}
     for _ in range(len(whole.events)):
-        journal = Killed(events, every)
+        journal = KilledJournal(every, events)
         try:
             assert played(nodes, journal, Replies(), side_by_side) == expected
             break
         except JournalFailed:
             assert len(journal.events) == len(events) + every
             events = journal.events
-    assert timeless(journal) == timeless(whole)
+    assert dict(timeless(journal)) == dict(timeless(whole))
 
 
 @pytest.mark.parametrize("side_by_side", [1, 4])
-def test_a_pass_that_is_resumed_asks_only_what_was_not_answered(side_by_side: int) -> None:
+def test_a_resumed_pass_asks_only_the_unanswered_nodes(side_by_side: int) -> None:
     graph = Graph(*(question(name, "?") for name in "abcd"), question("end", "?", after=tuple("abcd")))
     whole = MemoryJournal()
     passed(graph, Answers(), journal=whole)
     for left in range(len(whole.events)):
-        journal, answers = Killed({}, left), Answers()
+        journal, answers = KilledJournal(left), Answers()
         with pytest.raises(JournalFailed):
             passed(graph, answers, journal=journal, side_by_side=side_by_side)
         saved = [scope.split("/")[2] for scope, kind, _ in journal.events if kind == "ask"]
@@ -188,10 +168,10 @@ def test_a_pass_that_is_resumed_asks_only_what_was_not_answered(side_by_side: in
         resumed.events = dict(journal.events)
         passed(graph, again, journal=resumed, side_by_side=side_by_side)
         assert sorted([*saved, *again.names]) == ["a", "b", "c", "d", "end"]
-        assert timeless(resumed) == timeless(whole)
+        assert dict(timeless(resumed)) == dict(timeless(whole))
 
 
-def test_nodes_of_a_layer_are_asked_at_the_same_time_but_no_more_than_may_be() -> None:
+def test_no_more_nodes_are_asked_side_by_side_than_allowed() -> None:
     busy, most, lock, met = 0, 0, threading.Lock(), threading.Barrier(3)
 
     def wait(prompt: str) -> str:
@@ -209,7 +189,7 @@ def test_nodes_of_a_layer_are_asked_at_the_same_time_but_no_more_than_may_be() -
     assert most == 3
 
 
-def test_the_first_failure_in_order_of_definition_is_raised_and_what_was_answered_is_kept() -> None:
+def test_the_first_failing_node_in_order_of_definition_is_named_and_other_answers_are_kept() -> None:
     def late(prompt: str) -> str:
         time.sleep(0.05)
         return "rubbish"
@@ -222,7 +202,7 @@ def test_the_first_failure_in_order_of_definition_is_raised_and_what_was_answere
         assert ("pass/0/ok/0", "ask", 0) in journal.events
 
 
-def test_an_edge_may_be_for_the_order_alone() -> None:
+def test_an_edge_may_hide_the_answer() -> None:
     graph = chain("a", "b")
     graph.add_node(question("c", "c?"))
     graph.add_edge("b", "c", shows_answer=False)

@@ -8,7 +8,7 @@ from planbook.planner.errors import GraphError
 from planbook.planner.graph.database import GraphDatabase
 
 
-def test_values_go_in_and_come_out_as_copies() -> None:
+def test_values_are_copied_in_and_out() -> None:
     plan: Any = {"steps": ["a"]}
     database = GraphDatabase({"plan": plan})
     plan["steps"].append("b")
@@ -25,7 +25,7 @@ def test_values_go_in_and_come_out_as_copies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("act", "message"),
+    ("change", "message"),
     [
         (lambda d: d.get("plan.gaol"), 'nothing at plan.gaol; did you mean "plan.goal"?'),
         (lambda d: d.set("plan.goal.deep", 1), "plan.goal of the database is a value"),
@@ -35,6 +35,6 @@ def test_values_go_in_and_come_out_as_copies() -> None:
         (lambda d: d.view().set("plan.goal", 1), "cannot be changed here"),
     ],
 )
-def test_what_cannot_be_done_says_why(act: Any, message: str) -> None:
+def test_an_impossible_change_is_refused_with_the_reason(change: Any, message: str) -> None:
     with pytest.raises(GraphError, match=message.replace("?", r"\?")):
-        act(GraphDatabase({"plan": {"goal": "x"}}))
+        change(GraphDatabase({"plan": {"goal": "x"}}))

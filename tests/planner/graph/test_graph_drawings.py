@@ -1,4 +1,4 @@
-"""Drawings: whole and escaped, as Mermaid text and by Graphviz."""
+"""Drawings of graphs as Mermaid text and by Graphviz: complete, and with all text escaped."""
 
 import json
 import re
@@ -21,7 +21,7 @@ needs_graphviz = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphvi
 
 @pytest.fixture
 def evil() -> GraphFile:
-    """Names cannot hold such text; prompts, fields, choices, roles, conditions and the title can."""
+    """A graph with hostile text wherever a text is allowed: everywhere but in names."""
     nodes = {
         "a": {"prompt": EVIL, "expect": {EVIL: "text"}, "model": EVIL},
         "b": {"prompt": "x\ny", "expect": 'one of: x"y, <b>', "when": "a is defined"},
@@ -40,7 +40,7 @@ def test_the_mermaid_text_has_every_node_and_edge() -> None:
     assert len([line for line in lines if "-->" in line or "==>" in line]) == 9
 
 
-def test_nothing_in_a_graph_gets_out_of_its_place(evil: GraphFile) -> None:
+def test_no_text_of_a_graph_escapes_its_quotes(evil: GraphFile) -> None:
     for line in mermaid(evil).splitlines()[1:]:
         assert re.fullmatch(r'  n\d+(\W*"[^"]*"\W*)?( [-.=]+>(\|"[^"]*"\|)? n\d+)?', line), line
         assert "click" not in line.split('"')[0]
@@ -50,13 +50,13 @@ def test_nothing_in_a_graph_gets_out_of_its_place(evil: GraphFile) -> None:
         assert re.fullmatch(rf"{box}|  n\d -> n\d \[label={text}, style=\w+\];", line), line
 
 
-def test_characters_that_xml_cannot_have_are_left_out() -> None:
+def test_characters_that_xml_forbids_are_left_out() -> None:
     file = GraphFile(name="x", about="a\x00\x0b\ud800b", nodes={"a": question("a", "?", model="\x1b[31m")})
     assert 'label="ab"' in dot(file)
     assert '\\nasks [31m"' in dot(file)
 
 
-def test_a_graph_with_many_implied_arrows_says_so_in_its_boxes() -> None:
+def test_implied_arrows_are_counted_in_the_boxes() -> None:
     names = [f"n{number}" for number in range(12)]
     nodes = {name: question(name, "?", after=tuple(names[:place])) for place, name in enumerate(names)}
     drawn = mermaid(GraphFile(name="g", nodes=nodes))
@@ -64,22 +64,18 @@ def test_a_graph_with_many_implied_arrows_says_so_in_its_boxes() -> None:
     assert '["n11<br/>10 more answers"]' in drawn
 
 
-def test_without_graphviz_an_svg_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_or_failing_graphviz_is_an_error_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GraphError, match=r"install it .* or draw Mermaid text with --format mermaid"):
         svg(read_graph(DRIVE))
-
-
-def test_a_graphviz_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "dot").write_text("#!/bin/sh\nexit 3\n")
     (tmp_path / "dot").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GraphError, match="Graphviz could not draw the graph"):
         svg(read_graph(DRIVE))
 
 
 @needs_graphviz
-def test_the_image_is_whole_and_holds_no_script(evil: GraphFile) -> None:
+def test_the_image_has_every_node_and_no_script(evil: GraphFile) -> None:
     tree = ElementTree.fromstring(svg(evil))
     assert not {each.tag.rpartition("}")[2] for each in tree.iter()} & {"script", "image", "img"}
     assert len([each for each in tree.iter() if each.get("class") == "node"]) == 3

@@ -1,4 +1,4 @@
-"""What may be changed in a graph, when, and for how long."""
+"""Edits of a graph: which are allowed, when, and for how long."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def random_graphs(draw: st.DrawFn) -> Graph:
 
 
 @given(random_graphs())
-def test_layers_are_the_generations_of_kahn_in_order_of_definition(graph: Graph) -> None:
+def test_layers_are_the_topological_generations_in_order_of_definition(graph: Graph) -> None:
     model = networkx.DiGraph()
     model.add_nodes_from(graph.nodes)
     model.add_edges_from(edge[:2] for edge in graph.edges())
@@ -64,24 +64,24 @@ EDITS: dict[str, Callable[[Graph], None]] = {
     "edge": lambda graph: graph.add_edge("c", "a"),
     "remove edge": lambda graph: graph.remove_edge("c", "a"),
     "temporary edge": lambda graph: graph.add_temporary_edge("c", "a"),
-    "leave out": lambda graph: graph.leave_out_node("a"),
     "leave out edge": lambda graph: graph.leave_out_edge("c", "a"),
+    "leave out": lambda graph: graph.leave_out_node("a"),
     "skip": lambda graph: graph.skip("a"),
     "skip itself": lambda graph: graph.skip("b"),
 }
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_changing_an_evaluated_node_is_refused(edit: str) -> None:
+def test_an_evaluated_node_cannot_be_changed(edit: str) -> None:
     graph = chain("a", "b", "c")
     graph.replace_node(question("b", "b?", after=("a",), finish="edit"))
     with pytest.raises(GraphError, match="was evaluated in this pass; it can be changed again in the next"):
         passed(graph, hooks={"edit": lambda finishing: EDITS[edit](finishing.graph)})
     graph.replace_node(question("b", "b?", after=("a",)))
-    assert passed(graph).order == ["a", "b", "c"], "the pass that was refused left nothing behind"
+    assert passed(graph).order == ["a", "b", "c"], "the refused pass changed nothing"
 
 
-def test_outside_a_pass_nothing_is_temporary_and_what_is_permanent_stays() -> None:
+def test_outside_a_pass_only_permanent_edits_are_possible() -> None:
     graph = chain("a", "b")
     for edit in (graph.skip, graph.leave_out_node, lambda name: graph.add_temporary_edge("a", name)):
         with pytest.raises(GraphError, match="only while the graph is traversed"):
@@ -102,7 +102,7 @@ def test_outside_a_pass_nothing_is_temporary_and_what_is_permanent_stays() -> No
         graph.layers()
 
 
-def test_everything_temporary_is_undone_at_the_end_of_a_pass_even_of_one_that_failed() -> None:
+def test_temporary_edits_are_undone_after_each_pass_even_a_failed_one() -> None:
     graph = chain("a", "b", "c", "d")
 
     def edit(finishing: object) -> None:
@@ -116,7 +116,7 @@ def test_everything_temporary_is_undone_at_the_end_of_a_pass_even_of_one_that_fa
     before = (graph.layers(), graph.edges())
     first = passed(graph, hooks={"edit": edit})
     assert first.layers == [["a"], ["c", "extra"], ["d"]]
-    assert first.skipped == [], "without an earlier answer a skipped node is asked all the same"
+    assert first.skipped == [], "a skipped node without an earlier answer is asked"
     assert passed(graph, hooks={"edit": edit}).skipped == ["c"]
     assert (graph.layers(), graph.edges(), graph.evaluated) == (*before, ())
 
@@ -138,7 +138,7 @@ def test_a_cycle_that_an_edit_makes_is_an_error_before_the_next_query() -> None:
     assert answers.names == ["a"]
 
 
-def test_a_graph_that_is_being_traversed_cannot_be_traversed_by_another() -> None:
+def test_a_graph_cannot_be_traversed_twice_at_the_same_time() -> None:
     graph = Graph(question("a", "?", finish="again"))
     with pytest.raises(GraphError, match="give every episode a graph of its own"):
         passed(graph, hooks={"again": lambda finishing: passed(graph)})

@@ -1,4 +1,4 @@
-"""What becomes of a conversation that is too long, and how its length is estimated."""
+"""Fitting a conversation that is too long, and estimates of its length."""
 
 import pytest
 from hypothesis import assume, given
@@ -24,21 +24,18 @@ def conversation(exchanges: int, text: str = WORDS) -> list[Message]:
     return messages
 
 
-def test_what_fits_is_left_alone() -> None:
-    messages = conversation(3)
-    assert fit(messages, estimate_prompt(messages)) == Fitted(tuple(messages))
-
-
-def test_the_oldest_exchanges_go_first_with_one_note() -> None:
+@pytest.mark.parametrize("left_out", [2, 6])
+def test_the_oldest_exchanges_are_left_out_with_one_note_and_the_last_stays(left_out: int) -> None:
     messages = conversation(4)
-    fitted = fit(messages, estimate_prompt(messages) - 150)
-    assert (fitted.left_out, fitted.cut_characters) == (2, 0)
-    assert [each.role for each in fitted.messages] == ["system", "user", *["assistant", "user"] * 3]
-    assert fitted.messages[1].content == "The task.\n\n[2 earlier messages were left out to fit the context]"
-    assert fitted.messages[2:] == tuple(messages[4:])
+    rest = messages[2 + left_out :]
+    fitted = fit(messages, estimate_prompt([*messages[:2], *rest]) + 40)
+    assert (fitted.left_out, fitted.cut_characters) == (left_out, 0)
+    assert fitted.messages[0] == messages[0]
+    assert fitted.messages[1].content == f"The task.\n\n[{left_out} earlier messages were left out to fit the context]"
+    assert fitted.messages[2:] == tuple(rest)
 
 
-def test_one_long_output_does_not_push_out_the_messages_before_it() -> None:
+def test_one_long_output_is_cut_before_other_messages_are_left_out() -> None:
     for place in (3, -1):
         messages = conversation(3)
         messages[place] = message("user", "a line of output\n" * 10_000)
@@ -48,19 +45,10 @@ def test_one_long_output_does_not_push_out_the_messages_before_it() -> None:
         assert "characters were cut here to fit the context]" in fitted.messages[place].content
 
 
-def test_the_last_reply_stays_for_the_next_question_builds_on_it() -> None:
-    messages = conversation(4)
-    fitted = fit(messages, estimate_prompt([*messages[:2], *messages[-2:]]) + 40)
-    assert fitted.left_out == 6
-    assert [each.role for each in fitted.messages] == ["system", "user", "assistant", "user"]
-    assert fitted.messages[1].content == "The task.\n\n[6 earlier messages were left out to fit the context]"
-    assert fitted.messages[2:] == tuple(messages[-2:])
-
-
-def test_whole_blocks_are_left_out_in_the_stated_order_and_named() -> None:
+def test_blocks_are_left_out_in_their_order_and_named() -> None:
     examples = "".join(f"Rule {n}.\n{prompt_block(f'example {n} ' + WORDS, 'example of a rule')}\n" for n in range(2))
-    told = f"{examples}{prompt_block('code ' + WORDS, 'code of an earlier task')}\nThe task."
-    messages = [message("system", "Be brief."), message("user", told), *conversation(2)[2:]]
+    text = f"{examples}{prompt_block('code ' + WORDS, 'code of an earlier task')}\nThe task."
+    messages = [message("system", "Be brief."), message("user", text), *conversation(2)[2:]]
     whole = estimate_prompt(fit(messages, 10_000).messages)
     block_tokens, note = estimate_prompt([message("user", WORDS)]), 20
 
@@ -80,14 +68,14 @@ def test_whole_blocks_are_left_out_in_the_stated_order_and_named() -> None:
 
 def test_a_whole_block_is_never_cut() -> None:
     episode = "".join(f"step {number}\n" for number in range(100))
-    told = f"{'rules ' * 500}{prompt_block(episode, WHOLE)}{'question ' * 100}"
-    (fitted,) = fit([message("user", told)], estimate_prompt([message("user", episode)]) + 400).messages
+    text = f"{'rules ' * 500}{prompt_block(episode, WHOLE)}{'question ' * 100}"
+    (fitted,) = fit([message("user", text)], estimate_prompt([message("user", episode)]) + 400).messages
     assert episode in fitted.content
     with pytest.raises(ContextExceeded):
         fit([message("user", prompt_block(episode, WHOLE))], 300)
 
 
-def test_templates_name_no_block_that_the_policy_does_not_have() -> None:
+def test_an_unknown_block_is_refused() -> None:
     with pytest.raises(ValueError, match="a prompt has no blocks 'poem'; there are code of an earlier task, "):
         prompt_block("text", "poem")
     assert prompt_block(" \n", "demonstration") == " \n"
@@ -116,14 +104,14 @@ def test_several_long_messages_are_cut_to_the_same_length() -> None:
     assert abs(lengths[0] - lengths[2]) <= 2  # the notes hold these letters too
 
 
-def test_what_cannot_fit_is_an_error_that_says_by_how_much() -> None:
+def test_a_conversation_that_cannot_fit_is_an_error_with_both_sizes() -> None:
     with pytest.raises(ContextExceeded, match=r"even cut to 400 characters .* about \d+ tokens, .* room for 20"):
         fit([message("system", WORDS), message("user", WORDS)], 20)
     with pytest.raises(ContextExceeded):
         fit([], -1)
 
 
-def test_room_is_what_the_reply_leaves() -> None:
+def test_the_room_of_a_prompt_is_the_context_without_the_reply() -> None:
     assert room(Sampling(context=16_000, max_tokens=2_000)) == 14_000
     assert room(Sampling(context=16_000, max_tokens=None)) == 8_000
 
@@ -133,7 +121,7 @@ CONVERSATIONS = st.lists(st.builds(Message, role=ROLES, content=st.text(max_size
 
 
 @given(CONVERSATIONS, st.integers(0, 4000))
-def test_whatever_comes_out_fits_and_keeps_what_must_stay(messages: list[Message], room: int) -> None:
+def test_a_fitted_conversation_fits_and_keeps_the_required_messages(messages: list[Message], room: int) -> None:
     try:
         fitted = fit(messages, room)
     except ContextExceeded:
@@ -154,7 +142,7 @@ def test_whatever_comes_out_fits_and_keeps_what_must_stay(messages: list[Message
 
 
 @given(st.integers(1, 8), st.booleans(), st.integers(150, 3000), st.text(min_size=1, max_size=900))
-def test_roles_that_alternate_still_do(exchanges: int, system: bool, room: int, text: str) -> None:
+def test_alternating_roles_still_alternate(exchanges: int, system: bool, room: int, text: str) -> None:
     messages = conversation(exchanges, text)[0 if system else 1 :]
     try:
         fitted = fit(messages, room)
@@ -167,7 +155,7 @@ def test_roles_that_alternate_still_do(exchanges: int, system: bool, room: int, 
 
 
 @given(st.text(), st.text())
-def test_an_estimate_grows_with_its_text(one: str, other: str) -> None:
+def test_an_estimate_grows_with_the_text(one: str, other: str) -> None:
     assert estimate_tokens("") == 0
     assert estimate_tokens(one + other) >= max(estimate_tokens(one), estimate_tokens(other)) - 1
 
@@ -181,5 +169,5 @@ def test_an_estimate_grows_with_its_text(one: str, other: str) -> None:
         ('<button ref=12 data-tampered="e0">Submit</button>', 15),
     ],
 )
-def test_estimates_are_near_the_truth_and_rather_above(text: str, true: int) -> None:
+def test_estimates_are_at_most_sixty_percent_too_high(text: str, true: int) -> None:
     assert true <= estimate_tokens(text) <= true * 1.6

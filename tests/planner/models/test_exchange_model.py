@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planbook.planner import Message, Reply, Sampling
-from planbook.planner.errors import EpisodeStopped, ModelRefused
+from planbook.planner.errors import ModelRefused
 from planbook.planner.models.answers import ExchangeModel
 from planbook.planner.models.types import asking, request_key
 
@@ -27,7 +27,7 @@ def answer_to(prompt: Path) -> Path:
 
 @contextmanager
 def answering(folder: Path, answer: Callable[[str], str]) -> Iterator[None]:
-    """A script that answers each prompt, as any user's would."""
+    """Answer each prompt in a thread, as the script of a user would."""
     done = threading.Event()
 
     def work() -> None:
@@ -52,7 +52,7 @@ def until(true: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_a_prompt_is_a_file_and_so_is_its_answer(tmp_path: Path) -> None:
+def test_a_prompt_and_its_answer_are_files(tmp_path: Path) -> None:
     folder = tmp_path / "here"
     seen: list[str] = []
 
@@ -86,7 +86,7 @@ def test_a_resumed_run_finds_its_prompts_and_answers(tmp_path: Path) -> None:
     assert [path.name[:5] for path in prompts(tmp_path)] == ["0001-", "0002-"]
 
 
-def test_keys_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+def test_keys_with_the_same_beginning_are_different(tmp_path: Path) -> None:
     key = request_key(ASK, Sampling())
     (tmp_path / f"0041-{key[:8]}.prompt.md").write_text(f"<!-- key {key[:8]}{'0' * 56} -->\n")
     (tmp_path / f"0041-{key[:8]}.answer.md").write_text("to another prompt")
@@ -95,11 +95,11 @@ def test_keys_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
     assert [path.name[:5] for path in prompts(tmp_path)] == ["0041-", "0042-"]
 
 
-def test_an_answer_counts_once_it_stands_still(tmp_path: Path) -> None:
+def test_an_answer_is_read_once_it_stops_changing(tmp_path: Path) -> None:
     replies: list[Reply] = []
     model = ExchangeModel(tmp_path, poll=0.3)
-    asking = threading.Thread(target=lambda: replies.append(model.complete(ASK, Sampling())))
-    asking.start()
+    thread = threading.Thread(target=lambda: replies.append(model.complete(ASK, Sampling())))
+    thread.start()
     until(lambda: bool(prompts(tmp_path)))
     answer = answer_to(prompts(tmp_path)[0])
     answer.write_text("")
@@ -109,23 +109,15 @@ def test_an_answer_counts_once_it_stands_still(tmp_path: Path) -> None:
         file.flush()
         time.sleep(0.4)
         assert not replies
-        for word in ["slowly", "written", "down", "piece", "by", "piece"]:
+        for word in ["slowly", "written", "down"]:
             file.write(f"{word} ")
             file.flush()
             time.sleep(0.05)
-    asking.join(timeout=10)
-    assert [reply.text for reply in replies] == [" \nslowly written down piece by piece "]
+    thread.join(timeout=10)
+    assert [reply.text for reply in replies] == [" \nslowly written down "]
 
 
-def test_waiting_ends_when_the_run_is_stopped(tmp_path: Path) -> None:
-    stop = threading.Event()
-    threading.Timer(0.2, stop.set).start()
-    with pytest.raises(EpisodeStopped):
-        ExchangeModel(tmp_path, poll=POLL, stopped=stop.is_set).complete(ASK, Sampling())
-    assert len(prompts(tmp_path)) == 1
-
-
-def test_threads_ask_side_by_side(tmp_path: Path) -> None:
+def test_threads_wait_for_their_answers_side_by_side(tmp_path: Path) -> None:
     model = ExchangeModel(tmp_path, poll=POLL)
     replies: dict[int, str] = {}
 
@@ -150,7 +142,7 @@ def test_a_listener_may_cut_an_answer(tmp_path: Path) -> None:
     assert 0 < len(reply.text) < 100
 
 
-def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+def test_unusable_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelRefused, match=r"exchange of prompts in .*file failed"):
         ExchangeModel(tmp_path / "file").complete(ASK, Sampling())

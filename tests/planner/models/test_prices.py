@@ -1,4 +1,4 @@
-"""What tokens cost."""
+"""Prices of tokens."""
 
 from pathlib import Path
 
@@ -14,28 +14,25 @@ MILLION = Usage(prompt=1_000_000, completion=1_000_000)
     ("name", "usd"),
     [
         ("gpt-4-1106-preview", 40),
-        ("gpt-3.5-turbo-1106", 3),
         ("gpt-4o", 12.5),
-        ("gpt-4o-2024-08-06", 12.5),
         ("gpt-4o-2024-05-13", 20),
         ("gpt-4o-mini-2024-07-18", 0.75),
         ("openai:gpt-4.1-nano", 0.5),
         ("openai/gpt-4.1", 10),
-        ("gpt-4-0613", 90),
         ("gpt-4-turbo-2024-04-09", 40),
         ("gpt-4o-latest", 12.5),
     ],
 )
-def test_known_models_and_their_dated_versions(name: str, usd: float) -> None:
+def test_known_models_and_their_dated_versions_have_prices(name: str, usd: float) -> None:
     assert Prices.load().cost(name, MILLION) == pytest.approx(usd)
 
 
-@pytest.mark.parametrize("name", ["", "gpt", "gpt-4omni", "gpt-4o-audio-preview", "ft:gpt-4o:me", "smollm2", "gpt-4o-"])
-def test_an_unknown_price_is_not_guessed(name: str) -> None:
+@pytest.mark.parametrize("name", ["", "gpt-4omni", "gpt-4o-audio-preview", "ft:gpt-4o:me", "gpt-4o-"])
+def test_an_unknown_model_has_no_price(name: str) -> None:
     assert Prices.load().cost(name, MILLION) is None
 
 
-def test_cached_tokens_cost_less_where_the_table_says_so() -> None:
+def test_cached_tokens_cost_less_if_the_table_has_their_price() -> None:
     usage = Usage(prompt=1_000_000, cached=400_000)
     prices = Prices.load()
     assert prices.cost("gpt-4o", usage) == pytest.approx(0.6 * 2.5 + 0.4 * 1.25)
@@ -43,14 +40,14 @@ def test_cached_tokens_cost_less_where_the_table_says_so() -> None:
     assert prices.cost("gpt-4o", Usage()) == 0
 
 
-def test_the_shipped_table_says_when_and_whose() -> None:
+def test_the_shipped_table_has_its_date_and_source() -> None:
     prices = Prices.load()
     assert prices.as_of.startswith("20")
     assert "published by the maker" in prices.about
     assert all(price.output >= price.input >= (price.cached or 0) for price in prices.models.values())
 
 
-def test_a_table_of_ones_own_takes_the_place_of_the_shipped(tmp_path: Path) -> None:
+def test_another_table_replaces_the_shipped_one(tmp_path: Path) -> None:
     path = tmp_path / "prices.json"
     path.write_text('{"models": {"mine": {"input": 1, "output": 2}}}')
     prices = Prices.load(path)
@@ -59,23 +56,19 @@ def test_a_table_of_ones_own_takes_the_place_of_the_shipped(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("{", r"prices\.json: Invalid JSON"),
-        ("[]", r"prices\.json: Input should be"),
         ('{"models": {"m": {"input": 1}}}', r"prices\.json: models\.m\.output: Field required; a price table is"),
         ('{"models": {"m": {"input": -1, "output": 1}}}', r"models\.m\.input: Input should be greater"),
         ('{"models": {"m": {"input": NaN, "output": 1}}}', r"prices\.json"),
         ('{"models": {"m": {"input": 1, "output": 1, "price": 1}}}', r"models\.m\.price: Extra inputs"),
     ],
 )
-def test_a_bad_table_says_what_is_wrong(tmp_path: Path, content: str, told: str) -> None:
+def test_an_invalid_table_is_refused(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "prices.json"
     path.write_text(content)
-    with pytest.raises(BadPrices, match=told):
+    with pytest.raises(BadPrices, match=message):
         Prices.load(path)
-
-
-def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadPrices, match=r"none\.json cannot be read: No such file"):
         Prices.load(tmp_path / "none.json")

@@ -1,6 +1,4 @@
-"""The public double."""
-
-import threading
+"""The scripted model, which is public."""
 
 import pytest
 
@@ -20,28 +18,14 @@ def test_a_function_sees_the_messages_and_the_sampling() -> None:
     assert reply.usage.estimated
 
 
-def test_texts_are_handed_out_in_order_and_run_out() -> None:
+def test_a_list_of_texts_is_used_in_order_and_runs_out() -> None:
     model = ScriptedModel(["one", "two"])
     assert [model.complete(ASK, Sampling()).text for _ in range(2)] == ["one", "two"]
     with pytest.raises(ModelRefused, match=r"all 2 replies scripted for scripted are used up.*'What now\?'"):
         model.complete(ASK, Sampling())
 
 
-def test_threads_share_the_texts() -> None:
-    model = ScriptedModel([str(number) for number in range(200)])
-    got: list[str] = []
-    threads = [
-        threading.Thread(target=lambda: got.extend(model.complete(ASK, Sampling()).text for _ in range(50)))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(got, key=int) == [str(number) for number in range(200)]
-
-
-def test_a_listener_hears_pieces_and_may_stop() -> None:
+def test_a_listener_gets_pieces_and_may_stop() -> None:
     text = "x" * 100
     ear = Ear()
     assert ScriptedModel([text]).complete(ASK, Sampling(), ear).finish == "stop"
@@ -55,7 +39,7 @@ def test_a_listener_hears_pieces_and_may_stop() -> None:
     assert (short.text, short.finish) == ("short", "stop")  # it was at its end anyway
 
 
-def test_a_script_that_fails_is_named_and_may_fail_like_a_model() -> None:
+def test_a_failing_script_is_named_and_may_raise_errors_of_models() -> None:
     def broken(messages: object, sampling: object) -> str:
         raise KeyError("gone")
 
