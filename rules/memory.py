@@ -12,7 +12,7 @@ from planbook.rules.book import RuleBook
 from planbook.rules.found_types import plain_type_name
 from planbook.rules.helpers import helper_code, helper_sources
 from planbook.rules.matching import candidates, is_doubtful, match, parameter_values
-from planbook.rules.procedures import params_read
+from planbook.rules.procedures import params_read, reads_goal
 from planbook.rules.retrieval import other_helpers, precedent_for, rules_for, select_rules
 from planbook.rules.telling import in_brief, tell_calls, tell_knowledge, tell_manual, tell_rules, without_defined
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
@@ -63,7 +63,7 @@ class LearnedMemory:
         if key not in self._recalls:
             matched = found_type(self.knowledge, task)
             recall = self._recall(with_type(task, matched))
-            if matched and recall.procedure and not params_read(recall.procedure.code) <= matched.params.keys():
+            if matched and recall.procedure and not _fits(recall.procedure.code, matched, self.knowledge):
                 recall = recall.model_copy(update={"procedure": None})
             check = next((each.check for each in self.knowledge.found if matched and each.name == matched.type), "")
             self._recalls[key] = recall.model_copy(update={"match": matched, "check": check})
@@ -126,6 +126,17 @@ def found_type(knowledge: Knowledge, task: Task) -> Match | None:
         return matched
     offered = [each for each in knowledge.found if each.name in knowledge.procedures]
     return matched.model_copy(update={"candidates": candidates(offered, task.goal)})
+
+
+def _fits(code: str, matched: Match, knowledge: Knowledge) -> bool:
+    """Return whether a procedure reads only params of the match, and does not ignore one that has a new value.
+
+    A constant of the plans that never varied is a parameter of a new type, and procedures may still contain it.
+    """
+    read = params_read(code)
+    examples = [example.params for found in knowledge.found if found.name == matched.type for example in found.examples]
+    new = {name for name, value in matched.params.items() if all(each.get(name) != value for each in examples)}
+    return read <= matched.params.keys() and (new <= read or reads_goal(code))
 
 
 def with_type(task: Task, matched: Match | None) -> Task:

@@ -82,6 +82,13 @@ def params_read(code: str) -> set[str]:
     }
 
 
+def reads_goal(code: str) -> bool:
+    """Return whether a procedure reads ``task.goal``."""
+    return any(
+        ast.unparse(node) == f"{TASK}.goal" for node in ast.walk(parse_source(code)) if isinstance(node, ast.Attribute)
+    )
+
+
 def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:
     """Return a fault for each attribute of ``task`` that the code reads although it must not."""
     lines = {

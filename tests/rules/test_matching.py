@@ -131,7 +131,7 @@ def test_a_goal_that_can_be_read_in_many_ways_is_left_alone() -> None:
 BUY = found(*(Solved(each, f"buy {each} apples", f"agent.buy({n})") for n, each in enumerate(["two", "three"], 2)))[0]
 SELL = BUY.model_copy(update={"name": "sell"})
 PROCEDURE = parse_procedure(
-    '"""B.\n\nworld: toy\ntype: buy_apples\nsource: me\n"""\n\ndef solve(agent, task): ...\n', "x"
+    '"""B.\n\nworld: toy\ntype: buy_apples\nsource: me\n"""\n\ndef solve(agent, task): task.params["value"]\n', "x"
 )
 SHOP = LearnedMemory(Knowledge(environment="toy", found=(BUY, SELL), procedures={"buy_apples": PROCEDURE}), Toy)
 
@@ -168,7 +168,7 @@ def test_a_value_that_may_be_another_word_for_a_known_one_is_doubtful(what: str,
 
 
 def test_a_procedure_that_reads_a_param_that_the_goal_does_not_tell_is_left_alone() -> None:
-    code = PROCEDURE.code.replace("...", "agent.buy(task.params['{}'])")
+    code = PROCEDURE.code.replace('task.params["value"]', "agent.buy(task.params['{}'])")
     for name in ("value", "other"):
         only = parse_procedure(code.format(name), "x")
         memory = LearnedMemory(Knowledge(world="toy", found=(BUY,), procedures={"buy_apples": only}), Toy)
@@ -180,3 +180,11 @@ def test_a_goal_is_matched_where_the_params_of_its_task_have_other_names() -> No
     recall = memory.recall(shopping("buy_apples", {"number": "nine"}, "buy nine apples"))
     assert recall.match is not None
     assert recall.match.params == {"value": 9}
+
+
+def test_a_procedure_is_not_used_if_it_ignores_a_param_with_a_new_value() -> None:
+    code = PROCEDURE.code.replace('task.params["value"]', "agent.buy({})")
+    for argument, value, used in (("2", "two", True), ("2", "nine", False), ("task.goal.split()[1]", "nine", True)):
+        only = parse_procedure(code.format(argument), "x")
+        memory = LearnedMemory(Knowledge(environment="toy", found=(BUY,), procedures={"buy_apples": only}), Toy)
+        assert (memory.recall(shopping(goal=f"buy {value} apples")).procedure is not None) is used
