@@ -163,13 +163,13 @@ def deed_from_rules(rule: Callable[..., Deed], refused: type[Exception], unclear
 class Preconditions:
     """An environment's declaration for one task. An action without a deed may change every fact.
 
-    ``start`` has the facts at the start that the agent may know; ``usual`` has, by name, the value of all other facts
-    of that name. Everything else is unknown. ``attributes`` maps attributes of the plan's ``agent`` to facts.
+    ``start`` has the facts at the start that the agent may know; ``defaults`` has the value of all other facts, by
+    their name. Everything else is unknown. ``attributes`` maps attributes of the plan's ``agent`` to facts.
     """
 
     deeds: Mapping[str, Callable[..., Deed]]
     start: Mapping[Fact, Hashable] = field(default_factory=dict)
-    usual: Mapping[str, Hashable] = field(default_factory=dict)
+    defaults: Mapping[str, Hashable] = field(default_factory=dict)
     attributes: Mapping[str, Fact] = field(default_factory=dict)
 
     def deed(self, name: str, args: Sequence[Given]) -> Deed | None:
@@ -199,7 +199,7 @@ class Beliefs:
     def at_start(cls, declared: Preconditions) -> "Beliefs":
         """Return the beliefs before the first action."""
         known = {fact: Belief(frozenset({value})) for fact, value in declared.start.items()}
-        return cls(known, {name: Belief(frozenset({value})) for name, value in declared.usual.items()})
+        return cls(known, {name: Belief(frozenset({value})) for name, value in declared.defaults.items()})
 
     def of(self, fact: Fact) -> Belief:
         """Return the belief about a fact; if part of ``of`` is UNKNOWN, merged from all facts that it may be."""

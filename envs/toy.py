@@ -90,7 +90,7 @@ class Toy(Environment):
         return Preconditions(
             {"open": open_box, "take": take, "put": put},
             start={HOLDING: "nothing"},
-            usual={"opened": False},
+            defaults={"opened": False},
             attributes={"holding": HOLDING},
         )
 

@@ -276,7 +276,7 @@ class Settings(Playing, Building, Invocation):
         planner = self.planner or planner
         environment, paper = self.environment(), self.paper_settings(planner, building=building)
         options_model = method(planner).options
-        actions = (self.actions, paper.actions, options_model.usual_actions, environment.action_limit)
+        actions = (self.actions, paper.actions, options_model.default_actions, environment.action_limit)
         first = {"procedures_first": True} if self.procedures_first else {}
         chosen = {**paper.options, **options, **self.planner_options, **first}
         if len(self.after) > 1:
@@ -291,7 +291,7 @@ class Settings(Playing, Building, Invocation):
                 "env_options": self.environment_options(paper).model_dump(mode="json"),
                 "library": self._absolute_library(),
                 "models": {role: absolute_model(model) for role, model in self.models.items()},
-                "sampling": self.sampling_by_role({**options_model.usual_sampling, **paper.sampling}),
+                "sampling": self.sampling_by_role({**options_model.default_sampling, **paper.sampling}),
                 "without": tuple(sorted({*self.without, *paper.without})),
             },
             selection=self.selection(),

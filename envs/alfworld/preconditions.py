@@ -171,6 +171,6 @@ def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
     return Preconditions(
         {**room.deeds(), **looking, "examine": room.examine},
         start={HOLDING: EMPTY_HANDED, LOCATION: START},
-        usual={"opened": False},
+        defaults={"opened": False},
         attributes={"holding": HOLDING, "location": LOCATION},
     )

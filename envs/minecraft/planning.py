@@ -210,7 +210,7 @@ def preconditions(task: Task) -> Preconditions:
         "equip": _equip,
     }
     deeds = {name: deed_from_rules(way, GoalRefused, unclear=_held_fact(UNKNOWN)) for name, way in ways.items()}
-    return Preconditions(deeds, start={_held_fact(item): count for item, count in start.items()}, usual={"held": 0})
+    return Preconditions(deeds, start={_held_fact(item): count for item, count in start.items()}, defaults={"held": 0})
 
 
 def _held_fact(item: Given) -> Fact:

@@ -121,7 +121,7 @@ def preconditions(bench: Bench) -> Preconditions:
 
     ways: Mapping[str, Callable[..., Deed]] = {"get": get, "craft": craft}
     deeds = {name: deed_from_rules(way, CraftingRefused, unclear=_carried_fact(UNKNOWN)) for name, way in ways.items()}
-    return Preconditions(deeds, usual={"carried": 0})
+    return Preconditions(deeds, defaults={"carried": 0})
 
 
 def _carried_fact(item: Given) -> Fact:

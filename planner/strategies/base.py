@@ -140,9 +140,9 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    usual_actions: ClassVar[int | None] = None
+    default_actions: ClassVar[int | None] = None
     """Default number of actions in an episode; None takes the environment's."""
-    usual_sampling: ClassVar[Mapping[str, JsonValue]] = {}
+    default_sampling: ClassVar[Mapping[str, JsonValue]] = {}
     """Default sampling, if it differs from the general default."""
 
     def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:

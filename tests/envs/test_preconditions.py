@@ -70,7 +70,8 @@ def test_unknown_kinds_ids_and_receptacles_are_impossible() -> None:
 
 def test_an_unknown_argument_may_change_every_fact_of_its_name() -> None:
     declared = Preconditions(
-        {"open": lambda box: Deed(changes=[Change(Fact("opened", (box,)), True)], sure=True)}, usual={"opened": False}
+        {"open": lambda box: Deed(changes=[Change(Fact("opened", (box,)), True)], sure=True)},
+        defaults={"opened": False},
     )
     deed = declared.deed("open", [UNKNOWN])
     assert deed is not None

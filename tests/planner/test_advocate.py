@@ -258,8 +258,8 @@ def test_notes_of_the_environment_are_in_the_prompts(sandbox: Sandbox) -> None:
 
 def test_roles_and_options_are_those_of_the_paper() -> None:
     method = METHODS["devils-advocate"]
-    assert method.options.usual_actions == 30
-    assert method.options.usual_sampling == {"temperature": 1.0, "max_tokens": 512}
+    assert method.options.default_actions == 30
+    assert method.options.default_sampling == {"temperature": 1.0, "max_tokens": 512}
     assert method.roles == ("planner", "evaluator", "summarizer")
     for limit in (8_000, None):
         options = method.options.model_validate({"summarise_above": limit})

@@ -125,7 +125,7 @@ def test_the_temperature_of_samples_is_an_option(sandbox: Sandbox) -> None:
         replies = Counsellors(act=code(SOLVE))
         played(sandbox, replies, "lats", options={"temperature": temperature})
         assert [sampling.temperature for _, name, _, sampling in replies.asked if name == "act"] == [drawn] * 3
-    assert METHODS["lats"].options.usual_sampling["temperature"] == 1.0
+    assert METHODS["lats"].options.default_sampling["temperature"] == 1.0
 
 
 class Searchers(Counsellors):

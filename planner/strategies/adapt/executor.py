@@ -40,7 +40,7 @@ DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 class ExecutorOptions(Options):
     """Options of all methods with this executor, which is limited by replies rather than actions."""
 
-    usual_actions: ClassVar[int | None] = 1_000
+    default_actions: ClassVar[int | None] = 1_000
 
     iterations: int | None = Field(
         default=None,

@@ -140,8 +140,8 @@ ROUNDS, ACTIONS = 7, 30
 class AdvocateOptions(Options):
     """Options that Devil's Advocate and its baselines share."""
 
-    usual_actions: ClassVar[int | None] = ACTIONS
-    usual_sampling: ClassVar[Mapping[str, JsonValue]] = {"temperature": 1.0, "max_tokens": 512}
+    default_actions: ClassVar[int | None] = ACTIONS
+    default_sampling: ClassVar[Mapping[str, JsonValue]] = {"temperature": 1.0, "max_tokens": 512}
 
     rounds: int = Field(default=ROUNDS, ge=1, le=100, description="Maximum number of rounds.")
     whole_subtasks: bool = Field(
