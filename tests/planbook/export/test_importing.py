@@ -127,10 +127,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     "a list": ("[1]", "this is not an episode"),
     "a text for a number": (changed(lambda t: _step(t).update(order="1")), "order: Input should be a valid integer"),
     "not a number": (json.dumps(FOREIGN).replace('"score": 1.0', '"score": NaN'), "a number is NaN or infinite"),
-    "another field": (
-        changed(lambda t: _step(t)["observation"].update(reward=1)),
-        "reward: Extra inputs are not permitted",
-    ),
+    "another field": (changed(lambda t: t.update(reward=1)), "reward: Extra inputs are not permitted"),
+    "another field below": (changed(lambda t: _step(t)["observation"].update(reward=1)), "observation.reward: "),
     "nowhere": (
         changed(lambda t: t["rounds"][0]["cells"][0].update(scope="../../learn/0")),
         "'../../learn/0' is not a scope",

@@ -1,4 +1,4 @@
-"""The report in a real Chromium: it opens by link, filters, searches what is packed, and obeys the keyboard."""
+"""The report in Chromium: links, filters, search, keyboard, themes and sizes."""
 
 import json
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ from selenium.webdriver.support.wait import WebDriverWait
 from planbook.envs.browser import chromium
 from planbook.report import report_runs
 from tests.browser import need_browser
-from tests.reported import FAULTY, HOSTILE, asking_run, written
+from tests.reported import FAULTY, asking_run, written
 
 pytestmark = pytest.mark.browser
 
 ONLY_IN_PROMPTS = "replies left for this task"
-"""Words that nothing on the page has until an episode is opened."""
+"""Words that are on the page only after an episode was opened."""
 SHOWN = "return [...document.querySelectorAll('.episode')].filter((each) => each.checkVisibility()).length"
 OVERFLOW = "return document.documentElement.scrollWidth - innerWidth"
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
@@ -32,7 +32,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Reader:
-    """Somebody who reads a page in the browser, at a size and in light or dark."""
+    """A user who reads a page in the browser."""
 
     def __init__(self, file: Path) -> None:
         self.file, self.driver = file, chromium.shared().driver
@@ -65,14 +65,14 @@ def reader(file: Path) -> Iterator[Reader]:
     found.driver.get_log("browser")  # type: ignore[no-untyped-call]
     yield found
     log = found.driver.get_log("browser")  # type: ignore[no-untyped-call]
-    messages = [line for line in log if "chrome://" not in line["message"]]  # its own first page, left while it loaded
+    messages = [line for line in log if "chrome://" not in line["message"]]  # from the browser's own first page
     for command in ("Emulation.clearDeviceMetricsOverride", "Emulation.setEmulatedMedia"):
         found.driver.execute_cdp_cmd(command, {})
     found.ask("localStorage.clear()")
     assert messages == [], messages
 
 
-def test_at_first_there_are_lines_only_and_an_episode_is_unpacked_when_it_is_opened(reader: Reader) -> None:
+def test_an_episode_is_unpacked_when_it_is_opened(reader: Reader) -> None:
     reader.open()
     assert reader.ask(SHOWN) == 6
     assert reader.ask("return document.querySelectorAll('.episode .cell').length") == 0
@@ -81,22 +81,12 @@ def test_at_first_there_are_lines_only_and_an_episode_is_unpacked_when_it_is_ope
     inside = reader.ask("return document.querySelector('#run-0-0').textContent")
     assert FAULTY.split("\n", 1)[0] in inside
     assert reader.ask("return document.querySelectorAll('#run-0-0 pre:empty').length") == 0
-
-
-def test_hostile_texts_are_texts_however_they_were_packed(reader: Reader) -> None:
-    reader.open()
     reader.ask("document.querySelector('[data-open=yes]').click()")
-    for anchor in ("run-0-0", "run-0-1"):
-        reader.opened(anchor)
-    reader.ask("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    reader.opened("run-0-outside")
-    assert HOSTILE in reader.ask("return document.querySelector('main').textContent")
-    assert reader.ask("return document.querySelectorAll('main img, main script:not([type])').length") == 0
-    assert reader.driver.title == "asked · planbook report"
+    reader.opened("run-0-1")
 
 
-def test_what_the_policy_forbids_does_not_run_even_if_it_were_let_in(file: Path, tmp_path: Path) -> None:
-    """The page's policy is the second lock: an element that no text can make is put there by hand."""
+def test_the_policy_of_the_page_blocks_injected_scripts(file: Path, tmp_path: Path) -> None:
+    """No text can become an element, so the test inserts the elements itself."""
     attacked = tmp_path / "attacked.html"
     body = "<body><img src=x onerror=\"document.title='taken'\"><script>document.title = 'taken'</script>"
     attacked.write_text(file.read_text(encoding="utf-8").replace("<body>", body, 1), encoding="utf-8")
@@ -108,7 +98,7 @@ def test_what_the_policy_forbids_does_not_run_even_if_it_were_let_in(file: Path,
     assert sum("Content Security Policy" in entry["message"] for entry in refused) >= 2
 
 
-def test_nothing_is_asked_of_the_network(reader: Reader) -> None:
+def test_the_page_sends_no_requests(reader: Reader) -> None:
     reader.driver.execute_cdp_cmd("Network.enable", {})
     reader.open("#run-0-0")
     reader.opened("run-0-0")
@@ -118,7 +108,7 @@ def test_nothing_is_asked_of_the_network(reader: Reader) -> None:
     reader.driver.execute_cdp_cmd("Network.disable", {})
 
 
-def test_a_link_opens_what_it_names(reader: Reader) -> None:
+def test_a_link_opens_its_episode_and_marks_the_step(reader: Reader) -> None:
     reader.open("#run-0-1-step-2")
     reader.opened("run-0-1")
     reader.wait("return document.querySelector('#run-0-1-step-2').classList.contains('at')")
@@ -132,7 +122,7 @@ def test_a_link_opens_what_it_names(reader: Reader) -> None:
     reader.wait("return document.querySelector('#run-0-0-cell-0').classList.contains('linked')")
 
 
-def test_a_link_can_be_copied(reader: Reader) -> None:
+def test_a_click_copies_the_link_of_an_episode(reader: Reader) -> None:
     reader.open("#run-0-0-cell-0")
     reader.opened("run-0-0")
     reader.ask("document.querySelector('#run-0-0 .facts .link').click()")
@@ -140,7 +130,7 @@ def test_a_link_can_be_copied(reader: Reader) -> None:
     assert reader.ask("return location.hash") == "#run-0-0"
 
 
-def test_episodes_are_chosen_by_outcome_cause_and_words(reader: Reader) -> None:
+def test_episodes_are_filtered_by_outcome_cause_and_words(reader: Reader) -> None:
     reader.open()
     choose = """const [name, value] = arguments; const field = document.querySelector(`.filter [name=${name}]`);
         field.value = value; field.dispatchEvent(new Event('input', { bubbles: true }))"""
@@ -158,7 +148,7 @@ def test_episodes_are_chosen_by_outcome_cause_and_words(reader: Reader) -> None:
     assert reader.ask(SHOWN) == 6
 
 
-def test_what_stands_in_a_packed_prompt_alone_is_found_and_gone_to(reader: Reader) -> None:
+def test_the_search_finds_words_of_packed_prompts(reader: Reader) -> None:
     reader.open()
     word = ONLY_IN_PROMPTS
     assert word not in reader.ask("return document.querySelector('main').textContent.toLowerCase()")
@@ -170,18 +160,18 @@ def test_what_stands_in_a_packed_prompt_alone_is_found_and_gone_to(reader: Reade
     reader.opened(hits[0][0])
     reader.wait("return CSS.highlights.has('hit')")
     assert reader.ask("return [...CSS.highlights.get('hit')][0].toString().toLowerCase()") == word
-    for anchor, found in hits:
+    for anchor, count in hits:
         reader.ask("go(arguments[0])", anchor)
         reader.opened(anchor)
-        standing = "return rangesIn(document.getElementById(arguments[0]), arguments[1]).length"
-        assert reader.ask(standing, anchor, word) == found
+        ranges = "return rangesIn(document.getElementById(arguments[0]), arguments[1]).length"
+        assert reader.ask(ranges, anchor, word) == count
     badge = "return document.querySelector(arguments[0]).dataset.hits"
     assert reader.ask(badge, f"#{hits[0][0]} > .head > .small") == str(hits[0][1])
     reader.press("/", Keys.ESCAPE)
     assert reader.ask("return document.querySelector('.bar output').textContent") == ""
 
 
-def test_the_keyboard_goes_through_episodes_and_steps(reader: Reader) -> None:
+def test_keys_move_through_episodes_and_steps(reader: Reader) -> None:
     reader.open()
     reader.press("j", "j", "k", "o")
     reader.opened("run-0-0")
@@ -200,7 +190,7 @@ def test_the_keyboard_goes_through_episodes_and_steps(reader: Reader) -> None:
     reader.opened("run-0-1")
 
 
-def test_light_and_dark_follow_the_system_until_somebody_chooses(reader: Reader) -> None:
+def test_the_theme_is_that_of_the_system_until_the_user_chooses(reader: Reader) -> None:
     paper = "return getComputedStyle(document.body).backgroundColor"
     reader.open(theme="light")
     light = reader.ask(paper)
@@ -226,7 +216,7 @@ def test_the_page_is_never_wider_than_its_window(reader: Reader, size: str) -> N
     assert reader.ask(OVERFLOW) <= 0
 
 
-def test_without_scripts_the_lines_can_be_read(reader: Reader) -> None:
+def test_rows_can_be_read_without_scripts(reader: Reader) -> None:
     """Without scripts the driver cannot tell when the page is loaded, so the test waits for its text."""
     texts = ("Without JavaScript only these lines are shown", "put the ring and the coin on the table")
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
-from planbook.results.measures import Measure, known_milestones, overall, unlock_score
+from planbook.results.measures import Measure, known_milestones, milestones, overall, unlock_score
 from planbook.results.summary import Summary, summarise
 from planbook.results.telling import figure_parts, measure_lines, milestone_parts
 from planbook.runs import Entry
@@ -97,6 +97,20 @@ def test_the_unlock_score_is_that_of_crafter() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=22))
 def test_an_unlock_score_lies_between_the_minimum_and_the_mean(shares: list[float]) -> None:
     assert 100 * min(shares) - 1e-9 <= unlock_score(shares) <= 100 * sum(shares) / len(shares) + 1e-9
+
+
+def test_milestones_are_counted_for_types_whose_tasks_have_one_goal() -> None:
+    goals = {"one": "a", "two": "b", "mixed": "c"}
+    reached = [("one", ("log",)), ("one", ("log", "planks")), ("one", ()), ("two", ()), ("mixed", ("log",))]
+    tasks = [
+        Task(id=f"{n}", env="toy", split="all", type=kind, goal=goals[kind]) for n, (kind, _) in enumerate(reached)
+    ]
+    entries = [Entry(index=number, task=task) for number, task in enumerate(tasks)]
+    entries.append(Entry(index=len(tasks), task=tasks[-1].model_copy(update={"goal": "another"})))
+    endings = {number: ended(milestones=names) for number, (_, names) in enumerate(reached)}
+    found = milestones(results(entries, endings))
+    assert found == {"one": {"log": (2, 3), "planks": (1, 3)}}
+    assert list(milestone_parts(found, None)) == ["Reached in one: log 2/3, planks 1/3."]
 
 
 def test_all_known_milestones_are_reported_even_if_goals_differ() -> None:

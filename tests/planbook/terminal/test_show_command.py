@@ -11,11 +11,10 @@ from planbook.planner import Body, Outcome, Trajectory
 from planbook.runs import Run
 from planbook.store import started_over
 from tests.flows import here, refusal
+from tests.golden import play
 from tests.reported import asking_run, many_endings, written
 from tests.rows import BROKEN, FAILED, SOLVED
-from tests.searching import graph, played, search
 
-STEPWISE = ("--planner-option", "iterations=3", "--planner-option", "actions_per_reply=1")
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 
@@ -33,9 +32,7 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def adapt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("adapt") / "run"
-    chosen = ("--planner", "adapt", "--env", "textcraft", "--task", "test/123", "--task", "test/11", *STEPWISE)
-    finished = here("run", *chosen, "--model", "recorded:adapt-textcraft-stepwise", "--out", folder)
-    assert finished.returncode == 0, finished.printed
+    play("adapt-textcraft-stepwise", folder)
     return folder
 
 
@@ -133,14 +130,16 @@ def test_subtasks_are_indented_below_their_parents(adapt: Path, monkeypatch: pyt
 
 
 def test_branches_and_undone_steps_are_marked(tmp_path: Path) -> None:
-    printed = show(written(tmp_path / "run", played, "searching", search), 0)
-    for fates in ("turned back|abandoned|failed", "kept|over", "not tried"):
-        assert re.search(rf"^ +branch \d.*: ({fates})$", printed, re.MULTILINE)
+    play("devils-advocate-minecraft-chances", tmp_path / "run")
+    printed = show(tmp_path / "run", 0) + show(tmp_path / "run", 1)
+    for status in ("turned back", "kept", "over", "not tried"):
+        assert re.search(rf"^ +branch \d.*: {status}$", printed, re.MULTILINE)
     assert re.search(r"Rewound to where \d+ actions? of the round", printed)
     assert "undone" in printed
 
 
 def test_nodes_of_a_graph_are_shown_with_their_answers(tmp_path: Path) -> None:
-    printed = show(written(tmp_path / "run", played, "graphing", graph), 0)
-    assert re.search(r"^ *node observe$\n +answer: Box 0 is closed", printed, re.MULTILINE)
-    assert "node plan: skipped" in printed
+    play("agentkit-shopping", tmp_path / "run")
+    printed = show(tmp_path / "run", 0)
+    assert re.search(r"^ *node obs$\n +answer: {'products': {}, 'elements': \['search box'\]}", printed, re.MULTILINE)
+    assert "node task_filter: skipped" in printed

@@ -10,6 +10,7 @@ from planbook.planner import Outcome
 from planbook.planner.strategies.adapt.executor import Audit, Claims, DecompositionFigures
 from tests.command import ROOT
 from tests.flows import here
+from tests.golden import play
 from tests.rows import BROKEN, FAILED, SOLVED, Book, new_run, summary_of
 
 EXECUTOR, PLANNER = "executor", "planner"
@@ -68,14 +69,14 @@ def test_depths_count_in_solved_episodes_and_calls_in_all(tmp_path: Path) -> Non
 
 
 def test_a_run_prints_and_returns_the_figures(tmp_path: Path) -> None:
-    model = f"scripted:{ROOT / 'tests' / 'subtasking.py'}"
-    command = ["run", "--planner", "adapt", "--env", "toy", "--types", "fetch_two", "--actions", "90", "--json"]
-    deep = here(*command, "--model", f"{model}:answer", "--out", tmp_path / "deep")
-    assert (deep.result["solved"], deep.result["subtasks"]["k_max"]) == (5, 3.0)
-    assert deep.result["subtasks"]["audit"]["solved"] == {"done": 0, "failed": 0, "none": 5}
-    assert "deepest level of a solved task (k_max): 3.0, by type fetch_two 3.0" in deep.printed
-    again = here("run", "--resume", tmp_path / "deep", "--json").result
-    assert again["subtasks"] == deep.result["subtasks"]
-    boastful = here(*command, "--model", f"{model}:boastful", "--out", tmp_path / "boastful")
-    assert (boastful.result["solved"], boastful.result["subtasks"]["audit"]["not_solved"]["done"]) == (0, 5)
+    deep = play("adapt-textcraft-stepwise", tmp_path / "deep")
+    assert (deep["solved"], deep["subtasks"]["k_max"]) == (2, 2.5)
+    assert deep["subtasks"]["audit"]["solved"] == {"done": 0, "failed": 0, "none": 2}
+    again = here("run", "--resume", tmp_path / "deep", "--json")
+    assert "deepest level of a solved task (k_max): 2.5, by type depth_2 2.0, depth_3 3.0" in again.printed
+    assert again.result["subtasks"] == deep["subtasks"]
+    command = ("run", "--planner", "adapt", "--env", "toy", "--task", "fetch/0")
+    model = ("--model", f"scripted:{ROOT}/tests/claiming.py:boastful")
+    boastful = here(*command, *model, "--json", "--out", tmp_path / "boastful")
+    assert boastful.result["subtasks"]["audit"]["not_solved"]["done"] == 1
     assert "Solved as claimed 100.0%, as judged 0.0%;" in boastful.printed
