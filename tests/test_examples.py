@@ -1,4 +1,4 @@
-"""The examples that no page of the documentation runs (see test_readme.py for the others)."""
+"""The examples that no page of the documentation runs."""
 
 import json
 import os
@@ -53,14 +53,14 @@ def ollama() -> Iterator[str]:
     server.server_close()
 
 
-def test_a_model_class_plays(tmp_path: Path) -> None:
+def test_the_example_of_a_model_class_plays(tmp_path: Path) -> None:
     with ollama() as address:
         done = run(sys.executable, EXAMPLES / "own_model.py", "llama3.2", address, cwd=tmp_path)
     assert "model calls" in done.stdout, done.stderr
     assert "fetch/0" in done.stdout
 
 
-def test_the_agent_loop_answers_and_its_code_can_harm_nothing(tmp_path: Path) -> None:
+def test_the_agent_loop_answers_and_refuses_harmful_code(tmp_path: Path) -> None:
     def reply(messages: list[dict[str, str]]) -> str:
         if len(messages) == 2:
             return "```python\nopen('/etc/passwd')\n```"
@@ -73,7 +73,7 @@ def test_the_agent_loop_answers_and_its_code_can_harm_nothing(tmp_path: Path) ->
     assert "`open`" in server.requests[-1]["messages"][-1]["content"]
 
 
-def test_plans_are_checked_in_ci(tmp_path: Path) -> None:
+def test_the_script_for_ci_finds_faulty_plans(tmp_path: Path) -> None:
     check = (EXAMPLES / "check_plans.sh", EXAMPLES / "cellar.py")
     sound = EXAMPLES / "plans" / "fetch_wine.py"
     faulty = tmp_path / "faulty.py"
