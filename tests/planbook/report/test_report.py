@@ -134,13 +134,6 @@ def test_the_settings_of_the_run_are_listed(page: Page, run: Run) -> None:
     assert "Unfinished: 2 of 6 episodes" in page.all("section", class_="first")[0]
 
 
-def test_a_run_that_is_still_played_can_be_reported(tmp_path: Path) -> None:
-    with closing(many_endings(tmp_path / "run", [SOLVED, FAILED])) as playing:
-        code, found = report_runs([tmp_path / "run"], None, None)
-        assert (code, found.runs[0].solved, found.runs[0].tasks) == (0, 1, 2)
-        playing.store.put("task/1/more/0", "versions", 0, {"still": "written to"})
-
-
 def test_only_the_last_ending_of_an_episode_counts(tmp_path: Path) -> None:
     diverged = Ending(outcome=Outcome.BROKEN, cause="diverged", message="another observation")
     with closing(many_endings(tmp_path / "run", [Outcome.NOT_RUN] * 2)) as run:

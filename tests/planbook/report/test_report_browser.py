@@ -3,15 +3,14 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from selenium.webdriver import ActionChains, Chrome, Keys
+from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from planbook.envs.browser import chromium
 from planbook.report import report_runs
 from tests.browser import need_browser
+from tests.reading import OVERFLOW, SIZES, Reader, reading
 from tests.reported import FAULTY, asking_run, written
 
 pytestmark = pytest.mark.browser
@@ -19,8 +18,6 @@ pytestmark = pytest.mark.browser
 ONLY_IN_PROMPTS = "replies left for this task"
 """Words that are on the page only after an episode was opened."""
 SHOWN = "return [...document.querySelectorAll('.episode')].filter((each) => each.checkVisibility()).length"
-OVERFLOW = "return document.documentElement.scrollWidth - innerWidth"
-SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
 @pytest.fixture(scope="module")
@@ -31,49 +28,31 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return (folder / "report.html").resolve()
 
 
-class Reader:
-    """A user who reads a page in the browser."""
+class ReportReader(Reader):
+    """A reader of the report in a file."""
 
     def __init__(self, file: Path) -> None:
-        self.file, self.driver = file, chromium.shared().driver
+        super().__init__()
+        self.file = file
 
-    def open(self, place: str = "", size: str = "desktop", theme: str = "light") -> None:
-        width, height = SIZES[size]
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == "phone"}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        scheme = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
-        self.driver.get("about:blank")
-        self.driver.get(f"{self.file.as_uri()}{place}")
-
-    def ask(self, script: str, *arguments: object) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def wait(self, script: str, *arguments: object) -> None:
-        WebDriverWait(self.driver, 20).until(lambda driver: driver.execute_script(script, *arguments), script)
-
-    def press(self, *keys: str) -> None:
-        ActionChains(self.driver).send_keys(*keys).perform()
+    def show(self, place: str = "", **options: str) -> None:
+        """Open the report at a place."""
+        self.open(f"{self.file.as_uri()}{place}", **options)
 
     def opened(self, anchor: str) -> None:
+        """Wait until an episode was unpacked."""
         self.wait("return document.querySelector(arguments[0])?.childElementCount > 0", f"#{anchor} > .inside")
 
 
 @pytest.fixture
-def reader(file: Path) -> Iterator[Reader]:
-    found = Reader(file)
-    found.driver.get_log("browser")  # type: ignore[no-untyped-call]
-    yield found
-    log = found.driver.get_log("browser")  # type: ignore[no-untyped-call]
-    messages = [line for line in log if "chrome://" not in line["message"]]  # from the browser's own first page
-    for command in ("Emulation.clearDeviceMetricsOverride", "Emulation.setEmulatedMedia"):
-        found.driver.execute_cdp_cmd(command, {})
-    found.ask("localStorage.clear()")
-    assert messages == [], messages
+def reader(file: Path) -> Iterator[ReportReader]:
+    with reading() as found:
+        yield ReportReader(file)
+        found.ask("localStorage.clear()")
 
 
-def test_an_episode_is_unpacked_when_it_is_opened(reader: Reader) -> None:
-    reader.open()
+def test_an_episode_is_unpacked_when_it_is_opened(reader: ReportReader) -> None:
+    reader.show()
     assert reader.ask(SHOWN) == 6
     assert reader.ask("return document.querySelectorAll('.episode .cell').length") == 0
     reader.ask("document.querySelector('#run-0-0 > summary').click()")
@@ -90,17 +69,17 @@ def test_the_policy_of_the_page_blocks_injected_scripts(file: Path, tmp_path: Pa
     attacked = tmp_path / "attacked.html"
     body = "<body><img src=x onerror=\"document.title='taken'\"><script>document.title = 'taken'</script>"
     attacked.write_text(file.read_text(encoding="utf-8").replace("<body>", body, 1), encoding="utf-8")
-    reader = Reader(attacked)
-    reader.open()
+    reader = ReportReader(attacked)
+    reader.show()
     assert reader.ask("return document.images.length") == 1
     assert reader.driver.title == "asked · planbook report"
-    refused = reader.driver.get_log("browser")  # type: ignore[no-untyped-call]
+    refused = reader.errors()
     assert sum("Content Security Policy" in entry["message"] for entry in refused) >= 2
 
 
-def test_the_page_sends_no_requests(reader: Reader) -> None:
+def test_the_page_sends_no_requests(reader: ReportReader) -> None:
     reader.driver.execute_cdp_cmd("Network.enable", {})
-    reader.open("#run-0-0")
+    reader.show("#run-0-0")
     reader.opened("run-0-0")
     reader.ask("scrollTo(0, document.body.scrollHeight)")
     asked = reader.ask("return performance.getEntriesByType('resource').map((each) => each.name)")
@@ -108,8 +87,8 @@ def test_the_page_sends_no_requests(reader: Reader) -> None:
     reader.driver.execute_cdp_cmd("Network.disable", {})
 
 
-def test_a_link_opens_its_episode_and_marks_the_step(reader: Reader) -> None:
-    reader.open("#run-0-1-step-2")
+def test_a_link_opens_its_episode_and_marks_the_step(reader: ReportReader) -> None:
+    reader.show("#run-0-1-step-2")
     reader.opened("run-0-1")
     reader.wait("return document.querySelector('#run-0-1-step-2').classList.contains('at')")
     box = reader.ask("return document.querySelector('#run-0-1-step-2').getBoundingClientRect().toJSON()")
@@ -122,16 +101,16 @@ def test_a_link_opens_its_episode_and_marks_the_step(reader: Reader) -> None:
     reader.wait("return document.querySelector('#run-0-0-cell-0').classList.contains('linked')")
 
 
-def test_a_click_copies_the_link_of_an_episode(reader: Reader) -> None:
-    reader.open("#run-0-0-cell-0")
+def test_a_click_copies_the_link_of_an_episode(reader: ReportReader) -> None:
+    reader.show("#run-0-0-cell-0")
     reader.opened("run-0-0")
     reader.ask("document.querySelector('#run-0-0 .facts .link').click()")
     reader.wait("return document.querySelector('.notice') !== null")
     assert reader.ask("return location.hash") == "#run-0-0"
 
 
-def test_episodes_are_filtered_by_outcome_cause_and_words(reader: Reader) -> None:
-    reader.open()
+def test_episodes_are_filtered_by_outcome_cause_and_words(reader: ReportReader) -> None:
+    reader.show()
     choose = """const [name, value] = arguments; const field = document.querySelector(`.filter [name=${name}]`);
         field.value = value; field.dispatchEvent(new Event('input', { bubbles: true }))"""
     reader.ask(choose, "outcome", "not_run")
@@ -148,8 +127,8 @@ def test_episodes_are_filtered_by_outcome_cause_and_words(reader: Reader) -> Non
     assert reader.ask(SHOWN) == 6
 
 
-def test_the_search_finds_words_of_packed_prompts(reader: Reader) -> None:
-    reader.open()
+def test_the_search_finds_words_of_packed_prompts(reader: ReportReader) -> None:
+    reader.show()
     word = ONLY_IN_PROMPTS
     assert word not in reader.ask("return document.querySelector('main').textContent.toLowerCase()")
     reader.press("/", word)
@@ -171,8 +150,8 @@ def test_the_search_finds_words_of_packed_prompts(reader: Reader) -> None:
     assert reader.ask("return document.querySelector('.bar output').textContent") == ""
 
 
-def test_keys_move_through_episodes_and_steps(reader: Reader) -> None:
-    reader.open()
+def test_keys_move_through_episodes_and_steps(reader: ReportReader) -> None:
+    reader.show()
     reader.press("j", "j", "k", "o")
     reader.opened("run-0-0")
     assert reader.ask("return document.activeElement.parentElement.id") == "run-0-0"
@@ -190,24 +169,24 @@ def test_keys_move_through_episodes_and_steps(reader: Reader) -> None:
     reader.opened("run-0-1")
 
 
-def test_the_theme_is_that_of_the_system_until_the_user_chooses(reader: Reader) -> None:
+def test_the_theme_is_that_of_the_system_until_the_user_chooses(reader: ReportReader) -> None:
     paper = "return getComputedStyle(document.body).backgroundColor"
-    reader.open(theme="light")
+    reader.show(theme="light")
     light = reader.ask(paper)
-    reader.open(theme="dark")
+    reader.show(theme="dark")
     dark = reader.ask(paper)
     assert light != dark
     reader.ask("document.querySelector('[data-theme-toggle]').click()")
     assert reader.ask(paper) == light
-    reader.open(theme="dark")
+    reader.show(theme="dark")
     assert reader.ask(paper) == light
     reader.press("t")
     assert reader.ask(paper) == dark
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_page_is_never_wider_than_its_window(reader: Reader, size: str) -> None:
-    reader.open("#run-0-0", size=size)
+def test_the_page_is_never_wider_than_its_window(reader: ReportReader, size: str) -> None:
+    reader.show("#run-0-0", size=size)
     reader.opened("run-0-0")
     assert reader.ask(OVERFLOW) <= 0
     reader.ask("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
@@ -216,7 +195,7 @@ def test_the_page_is_never_wider_than_its_window(reader: Reader, size: str) -> N
     assert reader.ask(OVERFLOW) <= 0
 
 
-def test_rows_can_be_read_without_scripts(reader: Reader) -> None:
+def test_rows_can_be_read_without_scripts(reader: ReportReader) -> None:
     """Without scripts the driver cannot tell when the page is loaded, so the test waits for its text."""
     texts = ("Without JavaScript only these lines are shown", "put the ring and the coin on the table")
 
@@ -226,7 +205,7 @@ def test_rows_can_be_read_without_scripts(reader: Reader) -> None:
 
     reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
-        reader.open()
+        reader.show()
         WebDriverWait(reader.driver, 20).until(are_shown)
     finally:
         reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
