@@ -12,7 +12,6 @@ from planbook.envs.browser import chromium
 from planbook.envs.toy import Toy
 from planbook.planner import (
     METHODS,
-    Ending,
     Episode,
     EpisodeSettings,
     Message,
@@ -34,7 +33,7 @@ from planbook.report import report_runs
 from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
-from tests.rows import fetch
+from tests.rows import Book, new_run
 
 HOSTILE = (
     "</script></pre></details><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
@@ -114,14 +113,9 @@ def _play(run: Run, entry: Entry, sandbox: Sandbox, roles: Roles) -> None:
 
 def many_endings(folder: Path, outcomes: Sequence[Outcome]) -> Run:
     """Return a run with these outcomes, whose episodes were not played; NOT_RUN stands for no outcome."""
-    config = Config(planner="procedures", env="toy", actions=9)
-    tasks = [fetch(number) for number in range(len(outcomes))]
-    run = Run.create(folder, config, tasks)
+    run = new_run(folder, *["fetch"] * len(outcomes), planner="procedures")
     for entry, outcome in zip(run.entries(), outcomes, strict=True):
-        if outcome is Outcome.NOT_RUN:
-            continue
-        ending = Ending(outcome=outcome, cause="" if outcome.solved else outcome.value, actions=3)
-        run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
+        Book(run, entry.path).end(None if outcome is Outcome.NOT_RUN else outcome)
     return run
 
 
