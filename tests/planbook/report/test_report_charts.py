@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,7 @@ def test_curves_follow_the_order_in_which_episodes_ended(folder: Path) -> None:
 
 def test_success_is_drawn_over_a_setting_if_runs_differ_in_nothing_else(tmp_path: Path) -> None:
     def adapt(d_max: int, actions: int = 9) -> RunResults:
-        options = {"planner": "adapt", "planner_options": {"d_max": d_max}, "actions": actions}
+        options: dict[str, Any] = {"planner": "adapt", "planner_options": {"d_max": d_max}, "actions": actions}
         return read(rows.written(tmp_path / f"{d_max}-{actions}", [SOLVED, FAILED], **options))
 
     assert "Success by d_max" in drawn(adapt(1), adapt(3), adapt(2, actions=5))

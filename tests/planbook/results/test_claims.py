@@ -31,7 +31,7 @@ def played(folder: Path, planner: str, answer: str, env: str = "toy", *ids: str)
     model = answer if ":" in answer else f"scripted:{ROOT}/tests/claiming.py:{answer}"
     options = {"rounds": 0} if planner == "deps" else {}
     chosen = {"selection": Selection(ids=ids), "actions": 20, "planner_options": options}
-    config = Config(planner=planner, env=env, models={"default": model}, **chosen)  # type: ignore[arg-type]
+    config = Config(planner=planner, env=env, models={"default": model}, **chosen)
     return play(config, folder / "run", Hosting())[1]
 
 
