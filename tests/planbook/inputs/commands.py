@@ -1,6 +1,9 @@
 """An environment that changes between the runs of a test."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.flows import here
 
@@ -35,6 +38,20 @@ class Shifting(Environment):
         return Verdict(solved, float(solved))
 '''
 """An environment whose behaviour depends on environment variables, which no run records."""
+
+
+def recorded(folder: Path) -> Any:
+    """Return run.json."""
+    return json.loads((folder / "run.json").read_text())
+
+
+def rewrite(folder: Path, change: Callable[[Any], object]) -> None:
+    """Change run.json."""
+    file = recorded(folder)
+    change(file)
+    (folder / "run.json").write_text(json.dumps(file))
+
+
 PLAN = "print(agent.look())\nprint(agent.look())\n"
 
 

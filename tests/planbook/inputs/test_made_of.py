@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from planbook.runs import InputChange, MadeOf, Run, changed_versions, changes
 from planbook.runs import installed as versions_module
 from tests.command import planbook
 from tests.flows import events, here, refusal
-from tests.planbook.inputs.commands import play_shifting
+from tests.planbook.inputs.commands import play_shifting, recorded, rewrite
 from tests.shelf import write_shelf
 
 FEW, MORE = ("--budget", "actions=2"), ("--budget", "actions=1000")
@@ -29,17 +28,6 @@ FEW, MORE = ("--budget", "actions=2"), ("--budget", "actions=1000")
 
 def config(planner: str = "procedures", **more: Any) -> Config:
     return Config(**{"planner": planner, "env": "toy", "actions": 9, **more})
-
-
-def recorded(folder: Path) -> Any:
-    return json.loads((folder / "run.json").read_text())
-
-
-def rewrite(folder: Path, change: Callable[[Any], object]) -> None:
-    """Change run.json."""
-    file = recorded(folder)
-    change(file)
-    (folder / "run.json").write_text(json.dumps(file))
 
 
 def test_every_method_with_roles_has_templates() -> None:

@@ -1,6 +1,5 @@
 """`planbook rerun`: repeat a run, and report where it differs."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from planbook.runs import Run
 from tests.command import planbook
 from tests.flows import BUILD, command_of, here, refusal, saying, scripted
-from tests.planbook.inputs.commands import play_shifting
+from tests.planbook.inputs.commands import play_shifting, recorded, rewrite
 
 REPLY = "### Understanding\nBoxes.\n### Plan\n1. Look.\n### Code\n```python\nagent.open('box_1')\n```"
 REACT = ("--env", "toy", "--planner", "react", "--planner-option", "iterations=1")
@@ -34,13 +33,6 @@ def same(result: Any) -> int:
     return number
 
 
-def rewrite(file: Path, part: str, **values: object) -> None:
-    """Change a part of run.json."""
-    recorded = json.loads(file.read_text())
-    recorded[part] |= values
-    file.write_text(json.dumps(recorded))
-
-
 @pytest.mark.parametrize(
     "selection",
     [
@@ -56,7 +48,7 @@ def test_a_run_without_models_comes_out_the_same(tmp_path: Path, selection: str)
         found = rerun(tmp_path / "first", name, *options)
         assert same(found) == found["totals"]["episodes"] > 0
         assert (found["deterministic"], found["differed"], found["episodes"]) == (True, [], [])
-        assert json.loads((tmp_path / name / "run.json").read_text())["rerun_of"] == str(tmp_path / "first")
+        assert recorded(tmp_path / name)["rerun_of"] == str(tmp_path / "first")
 
 
 def test_a_run_on_a_recording_comes_out_the_same_on_it_and_on_its_own_record(tmp_path: Path) -> None:
@@ -64,8 +56,7 @@ def test_a_run_on_a_recording_comes_out_the_same_on_it_and_on_its_own_record(tmp
     assert same(rerun(tmp_path / "first", "second")) == 6
     found = rerun(tmp_path / "first", "third", "--recorded")
     assert (same(found), found["deterministic"]) == (6, True)
-    models = json.loads((tmp_path / "third" / "run.json").read_text())["config"]["models"]
-    assert models == {"default": f"recorded:{tmp_path / 'first'}"}
+    assert recorded(tmp_path / "third")["config"]["models"] == {"default": f"recorded:{tmp_path / 'first'}"}
 
 
 def test_a_difference_is_reported_with_its_place_and_is_an_error(
@@ -118,7 +109,7 @@ def test_a_run_that_cannot_be_repeated_is_refused(tmp_path: Path) -> None:
     assert gone.returncode == 2
     assert "cannot be repeated: shifting no longer has the task look/0 in this selection" in gone.stderr
     assert not second.exists()
-    rewrite(first / "run.json", "config", env_options={"colour": "red"})
+    rewrite(first, lambda file: file["config"].update(env_options={"colour": "red"}))
     message = "shifting no longer takes these options (colour: Extra inputs"
     assert message in refusal("rerun", first, "--out", second)
     (tmp_path / "mine").mkdir()
@@ -130,7 +121,7 @@ def test_a_run_that_cannot_be_repeated_is_refused(tmp_path: Path) -> None:
 
 def test_the_budget_of_the_first_run_holds(tmp_path: Path) -> None:
     play("replay", "--env", "toy", "--split", "all:2", out=tmp_path / "first")
-    rewrite(tmp_path / "first" / "run.json", "budget", actions=1)
+    rewrite(tmp_path / "first", lambda file: file["budget"].update(actions=1))
     assert here("rerun", tmp_path / "first", "--out", tmp_path / "second").returncode == 4
 
 
