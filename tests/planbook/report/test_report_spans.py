@@ -80,9 +80,8 @@ def test_every_branch_is_shown_with_its_status(tmp_path: Path) -> None:
     statuses = Counter(branch.status for branch in branches)
     assert statuses.keys() == {"turned back", "kept", "over", "not tried"}
     badges = page.all("span", class_="kind")
-    played = Counter({status: badges.count(status) for status in statuses if status != "not tried"})
-    assert played == statuses - Counter({"not tried": statuses["not tried"]})
-    assert "not tried" in badges
+    assert all(badges.count(status) == statuses[status] for status in ("turned back", "kept", "over"))
+    assert "not tried" in badges  # one is lost: it was noted while a branch that is not its parent was open
     body = "".join(page.all("main"))
     assert all(str(branch.data["history"]) in body for branch in branches)
     undone = page.all("section", class_="undone")
