@@ -6,16 +6,6 @@ from planbook.planner import Message, Sampling
 from tests.planner.counsellors import NO, PLAN, YES, aligned, question
 from tests.planner.players import code
 
-FETCH = """
-boxes = [word.strip(",.") for word in task.observation.split() if word.startswith("box_")]
-for box in boxes:
-    seen = agent.open(box)
-    for thing in {things!r}:
-        if " " + thing in seen:
-            agent.take(thing, box)
-            agent.put(thing)
-"""
-
 
 def boastful(messages: Sequence[Message], sampling: Sampling) -> str:
     """Reply as an executor that always claims success."""

@@ -31,15 +31,15 @@ class Drifting(Toy):
 
     name = "drifting"
     Options = DriftOptions
-    begun: ClassVar[dict[str, set[str]]] = {}
+    seen_tasks: ClassVar[dict[str, set[str]]] = {}
 
     def begin(self, task: Task) -> Observation:
         """Begin a task; the environment may have changed since the last one."""
         options = DriftOptions.model_validate(self.options)
         self._change_to_come = options.change
-        begun = self.begun.setdefault(options.run, set())
-        begun.add(task.id)
-        self._change, self._stuck = options.change if len(begun) > options.after else "", ""
+        seen_tasks = self.seen_tasks.setdefault(options.run, set())
+        seen_tasks.add(task.id)
+        self._change, self._stuck = options.change if len(seen_tasks) > options.after else "", ""
         return super().begin(task)
 
     @classmethod

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -72,6 +71,13 @@ def here(*arguments: object) -> Finished:
     return Finished(code, stdout.getvalue(), stderr.getvalue())
 
 
+def refusal(*arguments: object) -> str:
+    """Run a command that has to be refused with exit code 2, and return what it printed."""
+    refused = here(*arguments)
+    assert refused.returncode == 2, refused.printed
+    return refused.printed
+
+
 def events(folder: Path, kind: Any = None, scope: str | None = None) -> list[Event]:
     """Return the events of a run."""
     run = Run.open(folder)
@@ -109,11 +115,7 @@ def table(summary: Any) -> dict[str, Any]:
 
 
 def _timeless(body: Any) -> str:
-    def without(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: without(item) for key, item in value.items() if key != "seconds"}
-        return (
-            [without(item) for item in value] if isinstance(value, Sequence) and not isinstance(value, str) else value
-        )
+    def without(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {key: value for key, value in pairs if key != "seconds"}
 
-    return json.dumps(without(body), sort_keys=True)
+    return json.dumps(json.loads(json.dumps(body), object_pairs_hook=without), sort_keys=True)

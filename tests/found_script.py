@@ -82,10 +82,10 @@ def _value(node: ast.expr) -> object:
 
 def _written(goal: str) -> str:
     text, _, price = goal.partition(", and price lower than ")
-    said = next(list(found.groups()) for each in WANTED if (found := re.fullmatch(each, text)))
-    code = READS.replace("wanted_in(task.goal)", '(plain(" ".join(said)), price)')
-    code = code.replace("buy_wanted(agent, task)", "buy_wanted(agent, said, price)")
-    return f"{code}\n\nbuy_wanted(agent, {said!r}, {float(price.removesuffix(' dollars'))})\n"
+    wanted = next(list(found.groups()) for each in WANTED if (found := re.fullmatch(each, text)))
+    code = READS.replace("wanted_in(task.goal)", '(plain(" ".join(wanted)), price)')
+    code = code.replace("buy_wanted(agent, task)", "buy_wanted(agent, wanted, price)")
+    return f"{code}\n\nbuy_wanted(agent, {wanted!r}, {float(price.removesuffix(' dollars'))})\n"
 
 
 @cache

@@ -303,7 +303,7 @@ class RandomKills:
         return f"drivers ended with {self.codes}; killed were\n{blows}\nThe drivers said:\n{self.output.read_text()}"
 
     def _live(self, kills: int) -> int:
-        begun = time.monotonic()
+        started = time.monotonic()
         with self.output.open("a") as output:
             driver = subprocess.Popen(
                 [sys.executable, "-m", "planbook", *self.command],
@@ -319,7 +319,7 @@ class RandomKills:
             what, process = self._victim(driver.pid)
             with suppress(ProcessLookupError):
                 kill(process)
-                self.blows.append(Blow(what, process, len(self.codes), time.monotonic() - begun))
+                self.blows.append(Blow(what, process, len(self.codes), time.monotonic() - started))
             if process == driver.pid:
                 break
         try:

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 from planbook.config import Config
-from planbook.envs import Action, Observation, Selection, Task
+from planbook.envs import Action, Observation, Selection
 from planbook.envs.browser import chromium
 from planbook.envs.toy import Toy
 from planbook.planner import (
     METHODS,
-    Ending,
     Episode,
     EpisodeSettings,
     Message,
@@ -29,9 +29,11 @@ from planbook.planner import (
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.automanual import AutoManualOptions
+from planbook.report import report_runs
 from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
+from tests.rows import Book, new_run
 
 HOSTILE = (
     "</script></pre></details><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
@@ -111,24 +113,22 @@ def _play(run: Run, entry: Entry, sandbox: Sandbox, roles: Roles) -> None:
 
 def many_endings(folder: Path, outcomes: Sequence[Outcome]) -> Run:
     """Return a run with these outcomes, whose episodes were not played; NOT_RUN stands for no outcome."""
-    config = Config(planner="procedures", env="toy", actions=9)
-    tasks = [
-        Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
-        for number in range(len(outcomes))
-    ]
-    run = Run.create(folder, config, tasks)
+    run = new_run(folder, *["fetch"] * len(outcomes), planner="procedures")
     for entry, outcome in zip(run.entries(), outcomes, strict=True):
-        if outcome is Outcome.NOT_RUN:
-            continue
-        ending = Ending(outcome=outcome, cause="" if outcome.solved else outcome.value, actions=3)
-        run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
+        Book(run, entry.path).end(None if outcome is Outcome.NOT_RUN else outcome)
     return run
 
 
-def written(folder: Path, make: Callable[[Path], Run]) -> Path:
+def written(folder: Path, make: Callable[..., Run], *arguments: Any, **options: Any) -> Path:
     """Make a run in the folder and close it; return the folder."""
-    with closing(make(folder)):
+    with closing(make(folder, *arguments, **options)):
         return folder
+
+
+def reported(*folders: Path, out: Path | None = None) -> "Page":
+    """Write the report of runs, and return its page."""
+    _, result = report_runs(folders, out, None)
+    return Page(Path(result.report))
 
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}
@@ -151,12 +151,11 @@ def opened(path: Path) -> str:
 
 
 class Page(HTMLParser):
-    """The elements of a page, opened by default, with their attributes and all the text inside."""
+    """The elements of a page after everything in it was opened, with their attributes and all the text inside."""
 
-    def __init__(self, path: Path, *, is_opened: bool = True) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__(convert_charrefs=True)
-        self.file = path.read_text(encoding="utf-8")
-        self.source = opened(path) if is_opened else self.file
+        self.source = opened(path)
         self.elements: list[tuple[str, dict[str, str | None], list[str]]] = []
         self._open: list[int] = []
         self.feed(self.source)
@@ -182,6 +181,17 @@ class Page(HTMLParser):
     def all(self, tag: str, **attributes: str) -> list[str]:
         """Return the text of each element with this tag and with these words in its attributes."""
         return ["".join(text) for found, has, text in self.elements if found == tag and _fits(has, attributes)]
+
+    def check(self) -> None:
+        """Check that ids are unique, that links lead to them, and that no text runs or hides."""
+        ids = self.values("id")
+        assert len(ids) == len(set(ids))
+        assert {link.removeprefix("#") for link in self.values("href")} <= set(ids)
+        assert self.source.count("<script>") == 1
+        assert HOSTILE not in self.source
+        assert "<img" not in self.source
+        assert "taken" not in self.all("title"), "a script of a text has run"
+        assert all(each.isprintable() or each in "\n\t" for each in self.source)
 
     def values(self, attribute: str) -> list[str]:
         """Return all values of an attribute."""

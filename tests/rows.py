@@ -1,4 +1,4 @@
-"""Rows of a store, as a run would write them."""
+"""Runs whose events are written by hand instead of played."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -10,6 +10,8 @@ from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
 from planbook.planner import Body, Ending, Outcome, Reply, Usage
 from planbook.results.rows import NOT_PLAYED, Result
+from planbook.results.summary import Summary, summarise
+from planbook.results.table import read_run
 from planbook.runs import Entry, Run
 from planbook.workers import Hosting
 from tests.command import ROOT
@@ -49,18 +51,57 @@ def ask(
 
 def written(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", **asked: Any) -> Path:
     """Write a run with these outcomes; None means no ending. The first episodes of all tasks come before repeats."""
-    tasks = [
-        Task(id=f"fetch/{number}", env=env, split="all", type="fetch", goal="put it there", seed=number)
-        for number in range(len(endings) // repeats)
-    ]
+    tasks = [fetch(number).model_copy(update={"env": env}) for number in range(len(endings) // repeats)]
     config = Config(**{"planner": "procedures", "env": "toy", "actions": 9, "repeats": repeats} | asked)
     with closing(Run.create(folder, config, tasks)) as run:
         for entry, outcome in zip(run.entries(), endings, strict=True):
             if outcome is not None:
-                cause = "" if outcome.solved else outcome.value
-                ending = Ending(outcome=outcome, cause=cause, verdict=Verdict(outcome.solved, 1.0 * outcome.solved))
+                cause, verdict = "" if outcome.solved else outcome.value, Verdict(outcome.solved, 1.0 * outcome.solved)
+                ending = Ending(outcome=outcome, cause=cause, verdict=verdict)
                 run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
     return folder
+
+
+def new_run(folder: Path, *types: str, planner: str = "adapt", env: str = "toy") -> Run:
+    """Return a run with a task of each of these types, without events."""
+    tasks = [Task(id=f"{kind}/{n}", env=env, split="all", type=kind, goal="g") for n, kind in enumerate(types)]
+    return Run.create(folder, Config(planner=planner, env=env, actions=9), tasks)
+
+
+def summary_of(run: Run) -> Summary:
+    """Return the summary of a run's events."""
+    return summarise(list(read_run(run).episodes.values()), 1.0, str(run.folder))
+
+
+class Book:
+    """Writes the events of one episode as a strategy would."""
+
+    def __init__(self, run: Run, path: str) -> None:
+        self.run, self.path, self.scope = run, path, f"{path}/round/0"
+        self._numbers: dict[tuple[str, str], int] = {}
+
+    def put(self, scope: str, kind: Any, body: dict[str, Any]) -> None:
+        """Write the next event of this kind in a scope."""
+        number = self._numbers.get((scope, kind), 0)
+        self._numbers[scope, kind] = number + 1
+        self.run.store.put(scope, kind, number, body)
+
+    def plan(self, number: int, actions: int = 0, **more: int) -> None:
+        """Write the plan of a round of a search."""
+        body = {"round": number, "parts": ["a"], "revision": number > 0, "actions": actions, **more}
+        span = {"at": "moment", "name": "plan", "title": "", "status": "", "data": body}
+        self.put(f"{self.scope}/advocate/0", "span", span)
+
+    def branch(self, number: int, idea: int, fate: str, **more: Any) -> None:
+        """Write a branch of a search."""
+        body = {"round": number, "number": 0, "subtask": "a", "idea": idea, "code": "x", "fate": fate, **more}
+        self.put(f"{self.scope}/advocate/0", "branch", body)
+
+    def end(self, outcome: Outcome | None) -> None:
+        """Write the ending; None is an episode that has not ended."""
+        if outcome is not None:
+            ending = Ending(outcome=outcome, cause="" if outcome.solved else outcome.value)
+            self.put(self.path, "outcome", ending.model_dump(mode="json"))
 
 
 def results(entries: Sequence[Entry], endings: Mapping[int, Ending]) -> list[Result]:

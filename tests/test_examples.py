@@ -1,9 +1,7 @@
-"""The examples that no page of the documentation runs (see test_readme.py for the others)."""
+"""The examples that no page of the documentation runs."""
 
 import json
-import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,15 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.openai_server import serving
-from tests.pages import FETCH, ROOT
+from tests.pages import FETCH, ROOT, script, surroundings
 
 EXAMPLES = ROOT / "examples"
-
-
-def run(*command: object, cwd: Path, **env: str) -> "subprocess.CompletedProcess[str]":
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": path, **env}
-    return subprocess.run([*map(str, command)], cwd=cwd, env=surroundings, capture_output=True, text=True, timeout=120)
 
 
 class Ollama(BaseHTTPRequestHandler):
@@ -53,35 +45,33 @@ def ollama() -> Iterator[str]:
     server.server_close()
 
 
-def test_a_model_class_plays(tmp_path: Path) -> None:
+def test_the_example_of_a_model_class_plays(tmp_path: Path) -> None:
     with ollama() as address:
-        done = run(sys.executable, EXAMPLES / "own_model.py", "llama3.2", address, cwd=tmp_path)
+        done = script(tmp_path, "", f"{EXAMPLES}/own_model.py", "llama3.2", address)
     assert "model calls" in done.stdout, done.stderr
     assert "fetch/0" in done.stdout
 
 
-def test_the_agent_loop_answers_and_its_code_can_harm_nothing(tmp_path: Path) -> None:
+def test_the_agent_loop_answers_and_refuses_harmful_code(tmp_path: Path) -> None:
     def reply(messages: list[dict[str, str]]) -> str:
         if len(messages) == 2:
             return "```python\nopen('/etc/passwd')\n```"
         return "```python\nanswer(', '.join(name for name in stock('fruit') if name[0] == 'p'))\n```"
 
     with serving(reply) as server:
-        command = (sys.executable, EXAMPLES / "agent_loop.py", "any", "Which fruits start with p?")
-        done = run(*command, cwd=tmp_path, OPENAI_BASE_URL=server.url, OPENAI_API_KEY="none")
+        done = script(tmp_path, server.url, f"{EXAMPLES}/agent_loop.py", "any", "Which fruits start with p?")
     assert done.stdout == "peach, pear, plum\n", done.stderr
     assert "`open`" in server.requests[-1]["messages"][-1]["content"]
 
 
-def test_plans_are_checked_in_ci(tmp_path: Path) -> None:
-    check = (EXAMPLES / "check_plans.sh", EXAMPLES / "cellar.py")
-    sound = EXAMPLES / "plans" / "fetch_wine.py"
-    faulty = tmp_path / "faulty.py"
+def test_the_script_for_ci_finds_faulty_plans(tmp_path: Path) -> None:
+    sound, faulty = EXAMPLES / "plans" / "fetch_wine.py", tmp_path / "faulty.py"
     faulty.write_text("agent.fly('north')\n")
-    assert run(*check, sound, cwd=tmp_path).returncode == 0
-    done = run(*check, faulty, sound, cwd=tmp_path)
-    assert done.returncode == 1
-    assert "faulty.py:1: unknown-action" in done.stdout
+    for plans, code in (((sound,), 0), ((faulty, sound), 1)):
+        command = [EXAMPLES / "check_plans.sh", EXAMPLES / "cellar.py", *plans]
+        done = subprocess.run(command, cwd=tmp_path, env=surroundings(""), capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        assert ("faulty.py:1: unknown-action" in done.stdout) == bool(code)
 
 
 @pytest.mark.deep
@@ -90,5 +80,5 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     cells = json.loads((EXAMPLES / "read_a_run.ipynb").read_text(encoding="utf-8"))["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     (tmp_path / "notebook.py").write_text(f"{code}\nprint(actions.groupby('action.name').size())\n")
-    done = run(sys.executable, "notebook.py", cwd=tmp_path)
+    done = script(tmp_path, "", "notebook.py")
     assert "craft" in done.stdout, done.stderr

@@ -1,6 +1,6 @@
-"""Faults of the papers' own code, and the tests which show that ours is free of them.
+"""Known faults of the papers' own code, and the tests that show that planbook does not have them.
 
-``COVERED`` has every fault that the design names, with its tests; those that no other file tests are tested here.
+``COVERED`` names the tests of each fault. Faults that no other file tests are tested here.
 """
 
 import ast
@@ -53,7 +53,7 @@ COVERED = {
         "tests/envs/test_alfworld_engines.py::test_generated_games_are_played_alike",
     ),
     "a failed episode dropped from the denominator": (
-        "tests/planbook/results/test_summary.py::test_what_was_not_played_counts_too",
+        "tests/planbook/results/test_summary.py::test_broken_and_unplayed_episodes_count_as_not_solved",
         "tests/planner/test_automanual.py::test_replies_that_stay_unusable_are_a_failure_of_kind_parse",
     ),
     "a guard against success rules from failures that never fires": (
@@ -79,7 +79,7 @@ COVERED = {
         "tests/rules/test_rule_properties.py::test_a_batch_is_applied_whole_or_not_at_all",
         "tests/rules/test_building_cases.py::test_a_refused_batch_is_asked_for_again",
     ),
-    "and/or without brackets silently read as and": (f"{HERE}::test_and_and_or_in_a_plan_are_those_of_python",),
+    "and/or without brackets silently read as and": (f"{HERE}::test_and_and_or_bind_in_a_plan_as_in_python",),
     "an empty plan taken as done": (
         f"{HERE}::test_an_empty_plan_is_not_done",
         "tests/planner/test_plan_reading.py::test_a_reply_without_usable_code_is_refused_with_a_reason",
@@ -109,14 +109,14 @@ COVERED = {
 
 
 @pytest.mark.parametrize("fault", COVERED)
-def test_the_tests_that_are_named_are_there(fault: str) -> None:
+def test_every_named_test_exists(fault: str) -> None:
     for named in COVERED[fault]:
         file, _, name = named.partition("::")
         tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, named
 
 
-def files() -> list[Path]:
+def modules() -> list[Path]:
     """Return our own modules, without procedures and helpers, which are plan code."""
     found = (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))
     return [path.relative_to(ROOT) for path in found if path.parent.name not in ("procedures", "helpers")]
@@ -125,13 +125,13 @@ def files() -> list[Path]:
 @cache
 def parts() -> Sequence[tuple[Path, ast.AST]]:
     """Return every function and every call in our own modules, with its file."""
-    trees = ((path, ast.parse((ROOT / path).read_text(encoding="utf-8"))) for path in files())
+    trees = ((path, ast.parse((ROOT / path).read_text(encoding="utf-8"))) for path in modules())
     kinds = (ast.FunctionDef, ast.Call)
     return [(path, node) for path, tree in trees for node in ast.walk(tree) if isinstance(node, kinds)]
 
 
 def test_no_plan_runs_in_this_process() -> None:
-    """exec and eval occur only in the worker, and where the user's own environment file is loaded."""
+    """Only the worker and the loader of environment files call exec or eval."""
     found = {
         path.as_posix()
         for path, node in parts()
@@ -168,11 +168,9 @@ def episode(sandbox: Sandbox, *replies: str, journal: MemoryJournal | None = Non
         ("no() and no() or yes()", "no yes"),
         ("yes() or no() and no()", "yes"),
         ("(yes() or no()) and no()", "yes no"),
-        ("not no() and yes()", "no yes"),
     ],
 )
-def test_and_and_or_in_a_plan_are_those_of_python(sandbox: Sandbox, expression: str, calls: str) -> None:
-    """A plan is Python; we have no parser of our own for such expressions."""
+def test_and_and_or_bind_in_a_plan_as_in_python(sandbox: Sandbox, expression: str, calls: str) -> None:
     playing = episode(sandbox)
     playing.begin()
     code = "def yes():\n    print('yes')\n    return True\ndef no():\n    print('no')\n    return False\n"
@@ -236,8 +234,8 @@ def test_every_seed_of_a_run_is_recorded(tmp_path: Path) -> None:
     assert play_episodes(run, NoMemory(), lambda entry, ending: None)
     written: Any = json.loads((tmp_path / "run" / "run.json").read_text())
     assert written["config"]["seed"] == 7
-    begun: list[Any] = [row.body for row in run.store.events("task", "task")]
-    assert [body["task"]["seed"] for body in begun] == [3, 3]
+    tasks: list[Any] = [row.body for row in run.store.events("task", "task")]
+    assert [body["task"]["seed"] for body in tasks] == [3, 3]
     asked: list[Any] = [row.body for row in run.store.events("task", "ask")]
     assert [body["sampling"]["seed"] for body in asked] == [7, 8], "the run's seed, and another for the repeat"
     run.close()
@@ -253,7 +251,7 @@ ways = (os.__file__, os.path.__file__, sys.modules["pathlib"].__file__, "<frozen
 ways += ("<frozen _collections_abc>",)
 
 
-def ours(name):
+def record(name):
     frame = sys._getframe(2)
     while frame.f_code.co_filename in ways:
         frame = frame.f_back
@@ -263,11 +261,11 @@ def ours(name):
 
 class Watched(type(os.environ)):
     def __getitem__(self, name):
-        ours(name)
+        record(name)
         return super().__getitem__(name)
 
     def __iter__(self):
-        ours("everything")
+        record("everything")
         return super().__iter__()
 
 
@@ -283,14 +281,14 @@ assert {read.split()[-1] for read in reads} == {"A", "B", "HOME"}, reads
 
 def test_importing_reads_no_key_and_no_path_of_the_user() -> None:
     """Import every module without a home, and with nonsense in the variables that our code reads later."""
-    modules = [
+    names = [
         ".".join(("planbook", *path.with_suffix("").parts))
         .replace("planbook.planbook", "planbook")
         .removesuffix(".__init__")
-        for path in files()
+        for path in modules()
         if path.name != "__main__.py"
     ]
-    assert len(modules) > 150
+    assert len(names) > 150
     poisoned = {
         "HOME": "/nonexistent",
         "PATH": "/nonexistent",
@@ -300,7 +298,7 @@ def test_importing_reads_no_key_and_no_path_of_the_user() -> None:
         "MINIWOB_CHROME": "/nonexistent",
         "PYTHONPATH": str(ROOT),
     }
-    command = [sys.executable, "-c", IMPORTING, f"{ROOT}/", *modules]
+    command = [sys.executable, "-c", IMPORTING, f"{ROOT}/", *names]
     done = subprocess.run(command, cwd="/", env=poisoned, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ""

@@ -1,4 +1,4 @@
-"""Every public name is documented, by a docstring or by a string below its assignment."""
+"""The public API is documented, and its examples are correct."""
 
 import ast
 import doctest
@@ -86,7 +86,7 @@ def test_every_public_name_is_documented() -> None:
 
 
 @pytest.mark.parametrize("surface", SURFACES)
-def test_examples_in_docstrings_are_true(surface: str) -> None:
+def test_examples_in_docstrings_are_correct(surface: str) -> None:
     printed: list[str] = []
     for name in importlib.import_module(surface).__all__:
         found = public(surface, name)
@@ -98,8 +98,7 @@ def test_examples_in_docstrings_are_true(surface: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_help_of_a_protocol_shows_what_has_to_be_written(name: str) -> None:
-    """The annotations are names that resolve, not ``*args, **kwargs``."""
+def test_the_help_of_a_protocol_shows_signatures_and_types(name: str) -> None:
     protocol = getattr(planbook.planner, name)
     for method in PROTOCOLS[name]:
         function = getattr(protocol, method)
@@ -108,7 +107,7 @@ def test_help_of_a_protocol_shows_what_has_to_be_written(name: str) -> None:
         assert "kwargs" not in str(inspect.signature(function))
 
 
-def test_the_page_names_what_there_is_and_says_what_is_stable() -> None:
+def test_the_page_of_the_api_names_only_public_names() -> None:
     page = Path(ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     for full in re.findall(r"^::: (\S+)$", page, re.MULTILINE):
         surface, name = full.rsplit(".", 1)

@@ -1,4 +1,4 @@
-"""The README and the pages of the documentation do what they say."""
+"""The README and the pages of the documentation are correct."""
 
 import re
 from collections.abc import Iterator
@@ -34,8 +34,8 @@ def test_a_page_does_what_it_shows(page: Path, tmp_path: Path, url: str) -> None
     play(page, tmp_path, url)
 
 
-def test_the_readme_does_what_it_shows_beside_building(tmp_path: Path, url: str) -> None:
-    """The build is left out: `make demo` builds from the same recording, and CI checks what it comes to."""
+def test_the_readme_does_what_it_shows_without_the_build(tmp_path: Path, url: str) -> None:
+    """`make demo` builds from the same recording, and CI checks its figures."""
     play(README, tmp_path, url, without="planbook build")
 
 
@@ -46,13 +46,10 @@ def test_every_link_leads_to_a_file(page: Path) -> None:
     assert not missing, "generated pages are linked as files of docs/"
 
 
-def test_the_readme_is_short() -> None:
+def test_the_readme_and_its_examples_are_short() -> None:
     lines = README.read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 150
     assert not [line for line in lines if len(line) > 100]
-
-
-def test_an_environment_a_method_and_the_sandbox_are_short() -> None:
     code = [block.code.splitlines() for block in blocks(README) if block.language == "python"]
     lengths = {lines[0]: len(lines) for lines in code}
     assert lengths["# lights.py"] <= 25

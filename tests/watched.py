@@ -64,8 +64,8 @@ class Watcher:
 
     def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
         """Send a request with the headers of our pages, unless others are given; empty ones are left out."""
-        ours = {"Host": self.host, "Cookie": f"planbook-{urlsplit(self.address).port}={self.token}"}
-        sent = {name: value for name, value in (ours | headers).items() if value}
+        default = {"Host": self.host, "Cookie": f"planbook-{urlsplit(self.address).port}={self.token}"}
+        sent = {name: value for name, value in (default | headers).items() if value}
         connection = http.client.HTTPConnection(self.host, timeout=20)
         with closing(connection):
             connection.putrequest(method, path, skip_host=True)

@@ -1,32 +1,39 @@
-"""Rules out of episodes that somebody else played."""
+"""`planbook build --from`: learn from episodes that were played elsewhere."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.flows import BUILD, Finished, asks, events, files, here, history, scripted, table
+from planbook.learning.given import read_source
+from tests.flows import BUILD, Finished, asks, events, files, here, history, refusal, scripted, table
 from tests.killing import KILLED, lives
 from tests.planbook.export.test_importing import FOREIGN, written
 
 MODEL = ("--model", scripted())
-SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", "3")
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A building run whose episodes others learn from."""
+    """A building run with three episodes to learn from."""
     folder = tmp_path_factory.mktemp("played") / "run"
-    assert here(*SMALL, "--out", folder).returncode == 0
+    assert here(*BUILD, "--types", "fetch", "--tasks-per-type", "3", "--out", folder).returncode == 0
     return folder
 
 
-def learned_from(*arguments: object) -> Finished:
-    return here("build", *arguments, *MODEL, "--json")
+def build(*arguments: object) -> Finished:
+    finished = here("build", *arguments, *MODEL, "--json")
+    assert finished.returncode == 0, finished.printed
+    return finished
+
+
+def config(folder: Path) -> Any:
+    return json.loads((folder / "run.json").read_text())["config"]
 
 
 @pytest.mark.parametrize("form", ["run", "jsonl", "parquet", "imported"])
-def test_a_building_runs_own_episodes_teach_the_same_again(form: str, played: Path, tmp_path: Path) -> None:
+def test_the_episodes_of_a_building_run_teach_the_same_again(form: str, played: Path, tmp_path: Path) -> None:
     source = played
     if form != "run":
         source = tmp_path / "x.file"
@@ -34,22 +41,11 @@ def test_a_building_runs_own_episodes_teach_the_same_again(form: str, played: Pa
     if form == "imported":
         here("import", source, "--out", tmp_path / "imported")
         source = tmp_path / "imported"
-    finished = learned_from("--from", source, "--out", tmp_path / "built")
-    assert finished.returncode == 0, finished.printed
+    build("--from", source, "--out", tmp_path / "built")
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
     assert history(tmp_path / "built") == history(played)
-    given = json.loads((tmp_path / "built" / "run.json").read_text())["config"]["learning"]["given"]
-    assert given == [{"path": str(source), "sha256": given[0]["sha256"], "episodes": 3}]
-
-
-def test_whatever_holds_the_same_episodes_has_the_same_digest(played: Path, tmp_path: Path) -> None:
-    here("export", played, "--format", "parquet", "--out", tmp_path / "x.parquet")
-    digests = set()
-    for number, source in enumerate((played, tmp_path / "x.parquet")):
-        learned_from("--from", source, "--no-procedures", "--out", tmp_path / f"{number}")
-        file = json.loads((tmp_path / f"{number}" / "run.json").read_text())
-        digests.add(file["config"]["learning"]["given"][0]["sha256"])
-    assert len(digests) == 1
+    given = {"path": str(source), "sha256": read_source(played)[0].sha256, "episodes": 3}
+    assert config(tmp_path / "built")["learning"]["given"] == [given]
 
 
 @pytest.mark.deep
@@ -66,45 +62,38 @@ def test_a_recorded_build_learns_the_same_rules_from_an_imported_copy_of_its_epi
     assert not [each for each in events(tmp_path / "again", "sitting") if each.scope != "run"]
 
 
-def test_nobody_is_asked_to_plan_and_what_the_others_spent_is_theirs(played: Path, tmp_path: Path) -> None:
-    finished = learned_from("--from", played, "--out", tmp_path / "built", "--budget", "calls=40")
-    every = asks(tmp_path / "built")
-    plans = [each for each in every if each["template"].startswith(("automanual/task", "automanual/feedback"))]
-    assert plans
-    assert finished.result["model_calls"] == len(every) - len(plans)
-    again = here("run", "--resume", tmp_path / "built", "--json").result
-    assert table(again) == table(finished.result)
+def test_the_model_calls_of_copied_episodes_are_not_counted(played: Path, tmp_path: Path) -> None:
+    result = build("--from", played, "--out", tmp_path / "built", "--budget", "calls=40").result
+    requests = asks(tmp_path / "built")
+    copied = [each for each in requests if each["template"].startswith(("automanual/task", "automanual/feedback"))]
+    assert copied
+    assert result["model_calls"] == len(requests) - len(copied)
+    assert table(here("run", "--resume", tmp_path / "built", "--json").result) == table(result)
     cost = here("cost", tmp_path / "built", "--json").result
-    assert cost["after"][-1]["calls"] == finished.result["model_calls"]
+    assert cost["after"][-1]["calls"] == result["model_calls"]
     report = here("report", tmp_path / "built", "--out", tmp_path / "x.html", "--json").result
-    assert report["runs"][0]["model_calls"] == finished.result["model_calls"]
+    assert report["runs"][0]["model_calls"] == result["model_calls"]
 
 
 def test_episodes_are_chosen_by_type_and_left_out_when_a_type_was_solved_often(
     runs: dict[str, Path], tmp_path: Path
 ) -> None:
     few = ("--types", "fetch_two", "--tasks-per-type", 2, "--no-procedures", "--out", tmp_path / "few")
-    assert learned_from("--from", runs["toy"], *few).result["by_type"] == {"fetch_two": [2, 2]}
-    enough = ("--solved-after", 1, "--no-procedures", "--out", tmp_path / "enough")
-    result = learned_from("--from", runs["toy"], *enough).result
-    assert (result["tasks"], result["left_out"]) == (2, 4)
-    every = ("--solved-after", 1, "--no-procedures", "--without", "online", "--out", tmp_path / "every")
-    result = learned_from("--from", runs["toy"], *every).result
-    assert (result["tasks"], result["left_out"]) == (6, 0)
+    assert build("--from", runs["toy"], *few).result["by_type"] == {"fetch_two": [2, 2]}
+    for name, more, tasks, left_out in (("enough", (), 2, 4), ("all", ("--without", "online"), 6, 0)):
+        chosen = ("--solved-after", 1, "--no-procedures", *more, "--out", tmp_path / name)
+        result = build("--from", runs["toy"], *chosen).result
+        assert (result["tasks"], result["left_out"]) == (tasks, left_out)
 
 
-def test_episodes_of_several_runs_and_of_another_method(runs: dict[str, Path], played: Path, tmp_path: Path) -> None:
+def test_the_planner_is_that_of_the_episodes_unless_they_differ(played: Path, tmp_path: Path) -> None:
     here("run", "--planner", "random", "--env", "toy", "--split", "all:2", "--out", tmp_path / "random")
     both = ("--from", tmp_path / "random", "--from", played, "--no-procedures", "--out", tmp_path / "built")
-    finished = learned_from(*both)
-    assert finished.returncode == 0, finished.printed
-    assert finished.result["tasks"] == 5
-    config = json.loads((tmp_path / "built" / "run.json").read_text())["config"]
-    assert [given["episodes"] for given in config["learning"]["given"]] == [2, 3]
-    assert config["planner"] == "automanual"
-    alone = ("--from", tmp_path / "random", "--no-procedures", "--out", tmp_path / "alone")
-    assert learned_from(*alone).returncode == 0
-    assert json.loads((tmp_path / "alone" / "run.json").read_text())["config"]["planner"] == "random"
+    assert build(*both).result["tasks"] == 5
+    assert [given["episodes"] for given in config(tmp_path / "built")["learning"]["given"]] == [2, 3]
+    assert config(tmp_path / "built")["planner"] == "automanual"
+    build("--from", tmp_path / "random", "--no-procedures", "--out", tmp_path / "alone")
+    assert config(tmp_path / "alone")["planner"] == "random"
 
 
 DEEP = (("outcome", 1), ("outcome", 3), ("ask", 2))
@@ -112,7 +101,7 @@ KILLS = [("learnt", 2), *(pytest.param(*each, marks=pytest.mark.deep) for each i
 
 
 @pytest.mark.parametrize(("kind", "number"), KILLS)
-def test_a_building_run_that_is_killed_and_resumed_learns_the_same(
+def test_a_killed_building_run_learns_the_same_when_it_is_resumed(
     kind: str, number: int, played: Path, tmp_path: Path
 ) -> None:
     command = ["build", "--from", played, *MODEL, "--out", tmp_path / "built"]
@@ -121,24 +110,23 @@ def test_a_building_run_that_is_killed_and_resumed_learns_the_same(
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
 
 
-def test_a_source_that_has_changed_is_not_resumed(played: Path, tmp_path: Path) -> None:
-    here("export", played, "--out", tmp_path / "x.jsonl")
-    stopped = ("--from", tmp_path / "x.jsonl", "--budget", "calls=3", "--out", tmp_path / "built")
-    assert learned_from(*stopped).returncode == 4
-    kept = (tmp_path / "x.jsonl").read_text()
-    written(tmp_path / "x.jsonl", *kept.splitlines()[:-1])
-    refused = here("run", "--resume", tmp_path / "built", "--budget", "calls=100")
-    assert refused.returncode == 2
-    assert "has other episodes than when this building run began" in refused.printed
-    (tmp_path / "x.jsonl").write_text(kept)
-    assert here("run", "--resume", tmp_path / "built", "--budget", "calls=100").returncode == 0
-    assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
+def test_a_run_is_not_resumed_while_its_source_is_changed(played: Path, tmp_path: Path) -> None:
+    source, run = tmp_path / "x.jsonl", tmp_path / "built"
+    here("export", played, "--out", source)
+    assert here("build", "--from", source, *MODEL, "--budget", "calls=3", "--out", run).returncode == 4
+    original = source.read_text()
+    written(source, *original.splitlines()[:-1])
+    printed = refusal("run", "--resume", run, "--budget", "calls=100")
+    assert "has other episodes than when this building run began" in printed
+    source.write_text(original)
+    assert here("run", "--resume", run, "--budget", "calls=100").returncode == 0
+    assert files(run / "learnt") == files(played / "learnt")
 
 
-def test_what_cannot_be_learnt_from_is_refused_before_anything_is_made(played: Path, tmp_path: Path) -> None:
+def test_unusable_sources_and_options_are_refused_and_leave_no_folder(played: Path, tmp_path: Path) -> None:
     foreign = written(tmp_path / "x.jsonl", FOREIGN)
     lost = written(tmp_path / "z.jsonl", json.dumps(FOREIGN).replace("elsewhere", "alfworld"))
-    refusals = [
+    for arguments, message in [
         (("--from", foreign), "name it with --env"),
         (("--from", foreign, "--env", "toy"), "is a task of elsewhere"),
         (("--from", written(tmp_path / "y.jsonl", "{")), "y.jsonl, line 1"),
@@ -148,15 +136,12 @@ def test_what_cannot_be_learnt_from_is_refused_before_anything_is_made(played: P
         (("--from", played, "--types", "nonsense"), "no episode of the chosen"),
         (("--from", played, "--split", "all"), "leave out --split"),
         (("--from", played, "--planner", "deps"), "leave out --planner"),
-    ]
-    for asked, message in refusals:
-        refused = here("build", *asked, *MODEL, "--out", tmp_path / "built")
-        assert refused.returncode == 2
-        assert message in refused.printed
+    ]:
+        assert message in refusal("build", *arguments, *MODEL, "--out", tmp_path / "built")
         assert not (tmp_path / "built").exists()
-    silent = here("build", "--from", played, "--out", tmp_path / "built")
-    assert silent.returncode == 2
-    assert "planner" in silent.printed
-    learned_from("--from", played, "--no-procedures", "--out", tmp_path / "built")
-    refused = here("replay", tmp_path / "built")
-    assert "were played elsewhere" in refused.printed
+    assert "planner" in refusal("build", "--from", played, "--out", tmp_path / "built")
+
+
+def test_copied_episodes_are_not_replayed(played: Path, tmp_path: Path) -> None:
+    build("--from", played, "--no-procedures", "--out", tmp_path / "built")
+    assert "were played elsewhere" in refusal("replay", tmp_path / "built")

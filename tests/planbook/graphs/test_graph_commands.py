@@ -1,23 +1,20 @@
-"""`planbook graph new`, `check`, `draw` and `run`, and what other commands say of the run of a graph."""
+"""`planbook graph`, and what other commands do with the run of a graph."""
 
-import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from planbook.cli import planbook
 from planbook.runs import Run
-from tests.command import ROOT
-from tests.command import planbook as command
+from tests.command import ROOT, planbook
 from tests.executing import start, wait_until
-from tests.flows import here
+from tests.flows import Finished, here, refusal
 
 DRIVE = ROOT / "tests" / "planner" / "graph" / "drive.yaml"
 SCRIPT = '''
@@ -51,33 +48,36 @@ def script(tmp_path: Path) -> str:
     return f"scripted:{tmp_path / 'script.py'}:answer"
 
 
-def invoked(*arguments: object) -> Result:
-    return CliRunner().invoke(planbook, ["graph", *map(str, arguments)], standalone_mode=False)
+def run(script: str, out: Path, *more: object) -> Finished:
+    return here("graph", "run", DRIVE, "--model", script, "--set", "road=A bridge.", "--out", out, *more)
 
 
-def result_of(done: Result) -> Any:
-    assert done.exception is None, done.output
-    return json.loads(done.stdout.splitlines()[-1])
+def result(script: str, out: Path, *more: object) -> Any:
+    """Return the result of a run without its duration."""
+    return run(script, out, *more, "--json").result | {"seconds": 0}
 
 
-def run(script: str, out: Path, *more: object) -> Result:
-    return invoked("run", DRIVE, "--model", script, "--set", "road=A bridge.", "--out", out, *more)
-
-
-def started(model: str, out: Path) -> "subprocess.Popen[str]":
-    """Start a run that asks two nodes at a time, in a process of its own."""
+def start_run(model: str, out: Path) -> "subprocess.Popen[str]":
+    """Start a run that asks two nodes at a time, in its own process."""
     given = ("--model", model, "--set", "road=A bridge.", "--side-by-side", "2", "--out", str(out))
     return start(["graph", "run", str(DRIVE), *given])
 
 
-def asked(tmp_path: Path) -> list[str]:
-    return (tmp_path / "asked").read_text().splitlines()
+def calls(tmp_path: Path) -> int:
+    """Return how often the script was asked."""
+    return len((tmp_path / "asked").read_text().splitlines())
 
 
-def test_check_tells_a_sound_graph_by_its_layers() -> None:
-    done = invoked("check", DRIVE)
-    assert done.return_value == 0
-    assert done.output.splitlines() == [
+def answered(folder: Path) -> int:
+    """Return the number of recorded answers."""
+    with closing(Run.open(folder, graphs=True)) as opened:
+        return sum(1 for _ in opened.store.events("task/0", "ask"))
+
+
+def test_check_lists_the_nodes_by_layer() -> None:
+    done = here("graph", "check", DRIVE)
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
         f"{DRIVE}: no faults; 7 nodes in 6 layers:",
         "  1. users, signs",
         "  2. users:user (each of users)",
@@ -88,42 +88,41 @@ def test_check_tells_a_sound_graph_by_its_layers() -> None:
     ]
 
 
-def test_the_format_is_told_and_its_example_is_sound(tmp_path: Path) -> None:
-    """What it shows is a graph that can be run as it stands."""
-    text = invoked("format").stdout
+def test_the_example_in_the_format_is_a_graph_without_faults(tmp_path: Path) -> None:
+    text = here("graph", "format").stdout
     example = "".join(line.removeprefix("    ") for line in text.splitlines(True) if line.startswith("    "))
     (tmp_path / "example.yaml").write_text(example)
-    checked = invoked("check", tmp_path / "example.yaml")
-    assert checked.return_value == 0, checked.output
+    checked = here("graph", "check", tmp_path / "example.yaml")
+    assert checked.returncode == 0, checked.printed
     for key in ("compose", "is defined", "one of: a, b", 'db.plan | default("nothing yet")'):
         assert key in text
 
 
 def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = invoked("draw", DRIVE)
-    assert done.stdout.startswith("flowchart TD\n")
-    assert invoked("draw", DRIVE, "--format", "mermaid", "--out", tmp_path / "d.txt").return_value == 0
-    assert (tmp_path / "d.txt").read_text() == done.stdout
-    assert "cannot be written" in str(invoked("draw", DRIVE, "--out", tmp_path / "none" / "x.mmd").exception)
+    drawn = here("graph", "draw", DRIVE).stdout
+    assert drawn.startswith("flowchart TD\n")
+    assert here("graph", "draw", DRIVE, "--format", "mermaid", "--out", tmp_path / "d.txt").returncode == 0
+    assert (tmp_path / "d.txt").read_text() == drawn
+    assert "cannot be written" in refusal("graph", "draw", DRIVE, "--out", tmp_path / "none" / "x.mmd")
     (tmp_path / "dot").write_text("#!/bin/sh\necho '<svg/>'\n")
     (tmp_path / "dot").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert invoked("draw", DRIVE, "--out", tmp_path / "drive.svg").return_value == 0
-    assert (tmp_path / "drive.svg").read_text() == "<svg/>\n"
-    assert invoked("draw", DRIVE, "--format", "svg", "--out", tmp_path / "x").return_value == 0
-    assert (tmp_path / "x").read_text() == "<svg/>\n"
+    for out, options in (("drive.svg", ()), ("x", ("--format", "svg"))):
+        assert here("graph", "draw", DRIVE, *options, "--out", tmp_path / out).returncode == 0
+        assert (tmp_path / out).read_text() == "<svg/>\n"
     (tmp_path / "dot").unlink()
-    assert "Graphviz, which is not installed" in str(invoked("draw", DRIVE, "--out", tmp_path / "y.svg").exception)
+    without = here("graph", "draw", DRIVE, "--out", tmp_path / "y.svg")
+    assert without.returncode != 0
+    assert "Graphviz, which is not installed" in without.printed
     assert not (tmp_path / "y.svg").exists()
 
 
-def test_a_new_graph_is_sound_and_runs_as_it_is(tmp_path: Path, script: str) -> None:
-    made = invoked("new", tmp_path / "mine")
-    assert (made.exception, made.return_value) == (None, 0)
+def test_a_new_graph_has_no_faults_and_can_be_run(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
+    assert here("graph", "new", tmp_path / "mine").returncode == 0
     text = path.read_text()
     assert f"planbook graph run {path} --set question=" in text
-    assert invoked("check", path).output.startswith(f"{path}: no faults; 6 nodes in 6 layers:")
+    assert here("graph", "check", path).stdout.startswith(f"{path}: no faults; 6 nodes in 6 layers:")
     (tmp_path / "parts.py").write_text(
         "def answer(messages, sampling):\n"
         "    prompt = messages[-1].content\n"
@@ -131,34 +130,32 @@ def test_a_new_graph_is_sound_and_runs_as_it_is(tmp_path: Path, script: str) -> 
         "    return 'Yes.' if 'yes or no' in prompt else f'So: {len(prompt)}'\n"
     )
     given = ("--set", "question=Why?", "--model", f"scripted:{tmp_path / 'parts.py'}:answer")
-    ran = result_of(invoked("run", path, *given, "--out", tmp_path / "run", "--json"))
-    assert (ran["problem"], set(ran["answers"])) == (
-        "", {"parts", "parts:1", "parts:2", "draft", "sound", "repair", "final"},
-    )  # fmt: skip
-    path.write_text(text.replace("one question to the model", "mine"))
-    again = invoked("new", path)
-    assert "exists already; edit it, or name another file" in str(again.exception)
-    assert "mine" in path.read_text(), "nothing is overwritten"
-    assert "cannot be written" in str(invoked("new", tmp_path / "none" / "x.yaml").exception)
+    found = here("graph", "run", path, *given, "--out", tmp_path / "run", "--json").result
+    assert found["problem"] == ""
+    assert set(found["answers"]) == {"parts", "parts:1", "parts:2", "draft", "sound", "repair", "final"}
+    path.write_text("mine")
+    assert "exists already; edit it, or name another file" in refusal("graph", "new", path)
+    assert path.read_text() == "mine"
+    assert "cannot be written" in refusal("graph", "new", tmp_path / "none" / "x.yaml")
 
 
-def test_a_value_that_nothing_uses_is_refused(tmp_path: Path, script: str) -> None:
+def test_a_value_that_the_graph_does_not_use_is_refused(tmp_path: Path, script: str) -> None:
     (tmp_path / "road.txt").write_text("A ferry.")
     for slip in (("--set", "raod=x"), ("--input", f"raod=@{tmp_path / 'road.txt'}")):
-        message = str(run(script, tmp_path / "run", *slip).exception)
-        assert 'nothing in drive uses raod; did you mean "road"? It takes road, route, route.target, ' in message
+        message = 'nothing in drive uses raod; did you mean "road"? It takes road, route, route.target, '
+        assert message in run(script, tmp_path / "run", *slip).printed
     used = ("--set", 'route={"target": "home"}', "--set", "warnings.first=x", "--set", "route.way=x")
-    assert "nothing in drive" not in str(run(script, tmp_path / "run", *used).exception)
+    assert "nothing in drive" not in run(script, tmp_path / "run", *used).printed
     plain = tmp_path / "plain.yaml"
     plain.write_text("nodes:\n  a: {prompt: x}\n")
-    given = ("run", plain, "--model", script, "--out", tmp_path / "plain", "--set", "x=1")
-    assert "nothing in plain uses x. It takes no values" in str(invoked(*given).exception)
+    given = ("graph", "run", plain, "--model", script, "--out", tmp_path / "plain", "--set", "x=1")
+    assert "nothing in plain uses x. It takes no values" in refusal(*given)
     plain.write_text("nodes:\n  a: {prompt: x, finish: mine.py:f}\n")
     (tmp_path / "mine.py").write_text("def f(finishing):\n    finishing.database.get('x')\n")
-    assert invoked(*given).return_value == 0, "a hook may use any"
+    assert here(*given).returncode == 0, "a hook may use any value"
 
 
-def test_a_graph_that_plays_an_environment_is_run_otherwise(tmp_path: Path) -> None:
+def test_a_graph_that_plays_an_environment_is_refused_with_the_right_command(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("code: a\nnodes:\n  a: {prompt: 'Do {{ db.world.goal }}', expect: code}\n")
     for name, how in (
@@ -166,69 +163,58 @@ def test_a_graph_that_plays_an_environment_is_run_otherwise(tmp_path: Path) -> N
         ("general", "--env ENV --planner-option graph=general`"),
         (mine, f"--env ENV --planner-option graph={mine}`"),
     ):
-        message = str(invoked("run", name).exception)
-        assert f"plays an environment, one pass per step: `planbook run --planner agentkit {how}" in message
-    assert "asks a model" in str(invoked("run", mine, "--set", "world.goal=x").exception)
+        message = f"plays an environment, one pass per step: `planbook run --planner agentkit {how}"
+        assert message in refusal("graph", "run", name)
+    assert "asks a model" in refusal("graph", "run", mine, "--set", "world.goal=x")
 
 
-def test_run_prints_each_answer_and_the_last_one_at_the_end(tmp_path: Path, script: str) -> None:
+def test_run_prints_every_answer_and_ends_with_the_last(tmp_path: Path, script: str) -> None:
     done = run(script, tmp_path / "run")
-    assert (done.exception, done.return_value) == (None, 0)
-    assert done.stdout == "So it is.\n"
+    assert (done.returncode, done.stdout) == (0, "So it is.\n")
     for message in (
         "[layer 1] users",
         "[layer 2] users:1",
         "[layer 4] reroute",
         "[layer 5] act\n    brake",
         "[layer 6] log",
+        f"Everything is in {tmp_path / 'run'}",
     ):
-        assert message in done.stderr, done.stderr
-    assert f"Everything is in {tmp_path / 'run'}" in done.stderr
+        assert message in done.stderr
 
 
-def test_run_ends_with_one_json_object_and_a_second_time_asks_nothing(tmp_path: Path, script: str) -> None:
+def test_a_second_run_of_the_same_command_asks_nothing(tmp_path: Path, script: str) -> None:
     (tmp_path / "risk").write_text("No.")
-    first = result_of(run(script, tmp_path / "run", "--passes", 2, "--side-by-side", 3, "--json"))
+    first = result(script, tmp_path / "run", "--passes", 2, "--side-by-side", 3)
     assert (first["graph"], first["passes"], first["answer"], first["problem"]) == ("drive", 2, "", "")
     assert first["skipped"] == ["signs", "log"]
     assert first["database"]["intentions"] == ["no", "no"]
-    assert first["model_calls"] == len(asked(tmp_path)) == 11
+    assert first["model_calls"] == calls(tmp_path) == 11
     again = run(script, tmp_path / "run", "--passes", 2, "--json")
-    assert result_of(again) | {"seconds": 0} == first | {"seconds": 0}
+    assert again.result | {"seconds": 0} == first
     assert "14 nodes had been answered already" in again.stderr
-    assert len(asked(tmp_path)) == 11
-    assert result_of(run(script, tmp_path / "run", "--passes", 3, "--json"))["passes"] == 3
-    assert len(asked(tmp_path)) > 11
+    assert calls(tmp_path) == 11
+    assert result(script, tmp_path / "run", "--passes", 3)["passes"] == 3
+    assert calls(tmp_path) > 11
 
 
 @pytest.mark.deep
-def test_a_run_killed_again_and_again_asks_nothing_twice(tmp_path: Path, script: str) -> None:
-    """kill -9 while nodes are asked side by side: whatever had been answered is not asked again."""
+def test_a_run_that_is_killed_twice_asks_no_answered_node_again(tmp_path: Path, script: str) -> None:
     (tmp_path / "slow").write_text("0.15")
     for _ in range(2):
-        before = len(asked(tmp_path)) if (tmp_path / "asked").exists() else 0
-        child = started(script, tmp_path / "run")
-        wait_until(lambda: (tmp_path / "asked").exists() and len(asked(tmp_path)) > before + 1)  # noqa: B023
+        before = calls(tmp_path) if (tmp_path / "asked").exists() else 0
+        child = start_run(script, tmp_path / "run")
+        wait_until(lambda: (tmp_path / "asked").exists() and calls(tmp_path) > before + 1)  # noqa: B023
         child.kill()
         child.communicate()
         assert child.returncode == -signal.SIGKILL
     (tmp_path / "slow").unlink()
-    lost = len(asked(tmp_path)) - answered(tmp_path / "run")
-    assert result_of(run(script, tmp_path / "run", "--side-by-side", 2, "--json"))["model_calls"] == 8
-    assert len(asked(tmp_path)) == 8 + lost, "only what was under way when it was killed is asked again"
+    lost = calls(tmp_path) - answered(tmp_path / "run")
+    assert result(script, tmp_path / "run", "--side-by-side", 2)["model_calls"] == 8
+    assert calls(tmp_path) == 8 + lost, "only nodes that had no answer yet are asked again"
 
 
-def answered(folder: Path) -> int:
-    opened = Run.open(folder, graphs=True)
-    try:
-        return sum(1 for _ in opened.store.events("task/0", "ask"))
-    finally:
-        opened.close()
-
-
-def test_ctrl_c_stops_what_is_waited_for_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    """Nobody answers the exchange: the run would wait for ever."""
-    child = started(f"exchange:{tmp_path / 'box'}", tmp_path / "run")
+def test_ctrl_c_stops_a_run_that_waits_for_answers(tmp_path: Path) -> None:
+    child = start_run(f"exchange:{tmp_path / 'box'}", tmp_path / "run")
     wait_until(lambda: len(list(tmp_path.glob("box/*.prompt.md"))) == 2)
     child.send_signal(signal.SIGINT)
     printed, _ = child.communicate(timeout=20)
@@ -236,47 +222,47 @@ def test_ctrl_c_stops_what_is_waited_for_and_the_same_command_goes_on(tmp_path: 
     assert f"Stopped. Continue with the same command and --out {tmp_path / 'run'}" in printed
 
 
-def test_the_same_command_asks_the_failed_node_anew_and_resumes_to_the_same(tmp_path: Path, script: str) -> None:
+def test_a_run_that_failed_can_be_shown_and_asks_only_the_failed_node_again(tmp_path: Path, script: str) -> None:
     (tmp_path / "risk").write_text("N/A")
-    assert [run(script, tmp_path / "run", "--json").return_value for _ in range(2)] == [1, 1]
-    assert len(asked(tmp_path)) == 2 + 3 + 3, "users, signs, and twice the first item with its repairs"
+    assert [run(script, tmp_path / "run").returncode for _ in range(2)] == [1, 1]
+    assert calls(tmp_path) == 2 + 3 + 3, "users, signs, and twice the first item with its repairs"
+    shown = here("show", tmp_path / "run", 0).printed
+    assert "has begun but not ended" in shown
+    assert "users" in shown
     (tmp_path / "risk").write_text("Yes.")
-    done = result_of(run(script, tmp_path / "run", "--json"))
-    assert (done["problem"], done["answer"]) == ("", "So it is.")
-    calls = len(asked(tmp_path))
+    done = result(script, tmp_path / "run")
+    assert (done["problem"], done["answer"], done["model_calls"]) == ("", "So it is.", calls(tmp_path))
     (tmp_path / "risk").write_text("N/A")
-    again = result_of(run(script, tmp_path / "run", "--json"))
-    assert again | {"seconds": 0} == done | {"seconds": 0}
-    assert len(asked(tmp_path)) == calls == done["model_calls"], "what was answered in the end is not asked again"
+    assert result(script, tmp_path / "run") == done
+    assert calls(tmp_path) == done["model_calls"]
 
 
-def test_a_budget_ends_a_run_that_another_sitting_finishes(tmp_path: Path, script: str) -> None:
+def test_a_run_that_used_up_its_budget_is_resumed(tmp_path: Path, script: str) -> None:
     done = run(script, tmp_path / "run", "--budget", "calls=3", "--json")
-    assert (done.return_value, result_of(done)["model_calls"]) == (4, 3)
+    assert (done.returncode, done.result["model_calls"]) == (4, 3)
     assert "the budget of 3 calls is used up" in done.stderr
-    assert run(script, tmp_path / "run", "--budget", "calls=30").return_value == 0
-    assert len(asked(tmp_path)) == 8
+    assert run(script, tmp_path / "run", "--budget", "calls=30").returncode == 0
+    assert calls(tmp_path) == 8
 
 
-def test_what_a_graph_needs_is_asked_for_by_name(tmp_path: Path, script: str) -> None:
+def test_missing_or_faulty_arguments_are_named(tmp_path: Path, script: str) -> None:
     (tmp_path / "road.txt").write_text("A ferry.")
-    assert "needs road (What is seen, in a sentence or two.): give it with --set road=" in str(
-        invoked("run", DRIVE, "--model", script).exception
-    )
-    given = ("run", DRIVE, "--model", script, "--out", tmp_path / "run")
-    assert invoked(*given, "--input", f"road=@{tmp_path / 'road.txt'}").return_value == 0
-    assert "A ferry." in Run.open(tmp_path / "run", graphs=True).config.model_dump_json()
+    given = ("graph", "run", DRIVE, "--model", script, "--out", tmp_path / "run")
+    missing = "needs road (What is seen, in a sentence or two.): give it with --set road="
+    assert missing in refusal(*given)
+    assert here(*given, "--input", f"road=@{tmp_path / 'road.txt'}").returncode == 0
+    assert "A ferry." in (tmp_path / "run" / "run.json").read_text()
     for wrong, message in (
         (("--input", "road=x"), "write PATH=@FILE"),
         (("--input", "road=@none"), "cannot be read"),
         (("--set", "a b=1"), "is not a path"),
         (("--model", "carefull=x"), 'no node of drive asks carefull; did you mean "careful"?'),
     ):
-        assert message in str(invoked(*given, "--set", "road=x", *wrong).exception), wrong
-    assert "drive asks a model (graph, careful)" in str(invoked("run", DRIVE, "--set", "road=x").exception)
+        assert message in refusal(*given, "--set", "road=x", *wrong)
+    assert "drive asks a model (graph, careful)" in refusal("graph", "run", DRIVE, "--set", "road=x")
 
 
-def test_what_a_graph_needs_is_asked_for_at_a_terminal(tmp_path: Path, script: str) -> None:
+def test_a_missing_input_is_asked_for_at_a_terminal(tmp_path: Path, script: str) -> None:
     controller, terminal = pty.openpty()
     arguments = [sys.executable, "-m", "planbook", "graph", "run", DRIVE, "--model", script, "--out", tmp_path / "run"]
     os.write(controller, b"A tunnel.\n")
@@ -286,69 +272,52 @@ def test_what_a_graph_needs_is_asked_for_at_a_terminal(tmp_path: Path, script: s
     assert done.returncode == 0, done.stderr
     assert "What is seen, in a sentence or two. (road):" in done.stderr
     assert done.stdout == "So it is.\n"
-    assert "A tunnel." in Run.open(tmp_path / "run", graphs=True).config.model_dump_json()
+    assert "A tunnel." in (tmp_path / "run" / "run.json").read_text()
 
 
-def test_a_model_that_does_not_answer_stops_the_run_which_can_be_resumed(tmp_path: Path) -> None:
+def test_a_run_without_an_answer_stops_and_says_how_to_resume(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text('replies = [\'{"users": [], "crowded": "no"}\']\n')
     done = run(f"scripted:{tmp_path / 'script.py'}:replies", tmp_path / "run")
-    assert f"Then resume with the same command and --out {tmp_path / 'run'}" in str(done.exception)
+    assert f"Then resume with the same command and --out {tmp_path / 'run'}" in done.printed
     assert answered(tmp_path / "run") == 1
 
 
-def test_another_graph_or_another_input_is_another_run(tmp_path: Path, script: str) -> None:
-    copy = tmp_path / "drive.yaml"
+def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> None:
+    copy, hooks = tmp_path / "drive.yaml", tmp_path / "mine.py"
     copy.write_text(DRIVE.read_text())
-    given = ("run", copy, "--model", script, "--out", tmp_path / "run")
-    assert invoked(*given, "--set", "road=A bridge.").return_value == 0
-    other = str(invoked(*given, "--set", "road=A ferry.").exception)
+    given = ("graph", "run", copy, "--model", script, "--out", tmp_path / "run")
+    assert here(*given, "--set", "road=A bridge.").returncode == 0
+    other = refusal(*given, "--set", "road=A ferry.")
     assert "holds another run (other planner_options.given.road)" in other
     copy.write_text(f"# changed\n{DRIVE.read_text()}")
-    changed = str(invoked(*given, "--set", "road=A bridge.").exception)
+    changed = refusal(*given, "--set", "road=A bridge.")
     assert "holds another run (other planner_options.graph); name another folder with --out" in changed
-
-
-def test_a_hook_that_has_changed_is_reported(tmp_path: Path, script: str) -> None:
-    path, hooks = tmp_path / "graph.yaml", tmp_path / "mine.py"
-    path.write_text("nodes:\n  a: {prompt: x, compose: mine.py:f}\n")
+    copy.write_text("nodes:\n  a: {prompt: x, compose: mine.py:f}\n")
     hooks.write_text("def f(composing):\n    return 'once'\n")
-    given = ("run", path, "--model", script, "--out", tmp_path / "run")
-    assert invoked(*given).return_value == 0
+    hooked = ("graph", "run", copy, "--model", script, "--out", tmp_path / "hooked")
+    assert here(*hooked).returncode == 0
     hooks.write_text("def f(composing):\n    return 'twice'\n")
-    changed = command("graph", *given)  # files are executed once in a process
-    assert "a hook has changed" in " ".join(changed.stderr.split())
+    refused = planbook(*hooked)  # in another process, since a process executes a file only once
+    assert "a hook has changed" in " ".join(refused.stderr.split())
+    here("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "episodes")
+    assert "holds another run (other planner" in run(script, tmp_path / "episodes").printed
 
 
-@pytest.mark.parametrize("arguments", [("cost",), ("watch",), ("rules",), ("replay",), ("run", "--resume")])
-def test_other_commands_say_what_the_folder_holds(tmp_path: Path, script: str, arguments: tuple[str, ...]) -> None:
+def test_other_commands_say_that_the_run_is_one_of_a_graph(tmp_path: Path, script: str) -> None:
     run(script, tmp_path / "run")
-    refused = here(*arguments, tmp_path / "run").printed
-    assert "holds passes of a prompt graph, without an environment" in refused
-    assert "`planbook show` and `planbook report` show them" in refused
+    for command in ("cost", "watch", "rules", "replay", "run --resume"):
+        printed = here(*command.split(), tmp_path / "run").printed
+        assert "holds passes of a prompt graph, without an environment" in printed
+        assert "`planbook show` and `planbook report` show them" in printed
 
 
 def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) -> None:
-    assert run(script, tmp_path / "run", "--passes", 2).return_value == 0
+    assert run(script, tmp_path / "run", "--passes", 2).returncode == 0
     shown = here("show", tmp_path / "run", 0, "--prompts")
     assert shown.returncode == 0, shown.printed
     for message in ("Decides how to go on by what the road looks like.", "reroute", "brake", "The road: A bridge."):
         assert message in shown.stdout
     spans = here("show", tmp_path / "run", "drive", "--json").result["spans"]
     assert [span["data"]["node"] for span in spans][:4] == ["users", "signs", "users:1", "users:2"]
-    out = tmp_path / "report.html"
-    assert here("report", tmp_path / "run", "--out", out).returncode == 0
-    assert "reroute" in out.read_text()
-
-
-def test_a_run_that_failed_or_has_not_ended_can_be_shown(tmp_path: Path, script: str) -> None:
-    (tmp_path / "risk").write_text("N/A")
-    assert run(script, tmp_path / "run").return_value == 1
-    shown = here("show", tmp_path / "run", 0)
-    assert "has begun but not ended" in shown.printed
-    assert "users" in shown.printed
-
-
-def test_a_run_of_episodes_is_no_run_of_a_graph(tmp_path: Path, script: str) -> None:
-    here("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run")
-    assert "holds another run (other " in (refused := str(run(script, tmp_path / "run").exception))
-    assert "planner" in refused
+    assert here("report", tmp_path / "run", "--out", tmp_path / "report.html").returncode == 0
+    assert "reroute" in (tmp_path / "report.html").read_text()

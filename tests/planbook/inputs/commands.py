@@ -1,8 +1,11 @@
-"""Commands of planbook in this process: quicker than one of their own, with the same parts."""
+"""An environment that changes between the runs of a test."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from planbook.cli import planbook
+from tests.flows import here
 
 SHIFTING = '''
 import os
@@ -34,17 +37,27 @@ class Shifting(Environment):
         solved = self.looks == 2 and os.environ.get("SHIFTING") != "nothing"
         return Verdict(solved, float(solved))
 '''
-"""An environment whose behaviour depends on what no record knows: variables of the environment."""
+"""An environment whose behaviour depends on environment variables, which no run records."""
+
+
+def recorded(folder: Path) -> Any:
+    """Return run.json."""
+    return json.loads((folder / "run.json").read_text())
+
+
+def rewrite(folder: Path, change: Callable[[Any], object]) -> None:
+    """Change run.json."""
+    file = recorded(folder)
+    change(file)
+    (folder / "run.json").write_text(json.dumps(file))
+
+
 PLAN = "print(agent.look())\nprint(agent.look())\n"
 
 
-def run(*arguments: object) -> int:
-    """The exit code of a command. What it reports as an error is raised."""
-    return int(planbook.main(list(map(str, arguments)), standalone_mode=False))
-
-
-def play_shifting(folder: Path) -> tuple[int, Path]:
-    """Play three tasks of the environment below; the exit code and the run."""
+def play_shifting(folder: Path) -> Path:
+    """Play the three tasks of the environment above, and return the folder of the run."""
     (folder / "shifting.py").write_text(SHIFTING)
     (folder / "plan.py").write_text(PLAN)
-    return run("exec", folder / "plan.py", "--env", folder / "shifting.py", "--out", folder / "run"), folder / "run"
+    here("exec", folder / "plan.py", "--env", folder / "shifting.py", "--out", folder / "run")
+    return folder / "run"

@@ -1,77 +1,63 @@
-"""Playing BROKEN episodes again: only those, and every reader sees their last ending."""
+"""`planbook run --resume --again broken`: only BROKEN episodes are played again."""
 
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from planbook.errors import BadArgument
 from planbook.planner import Outcome, read_trajectory
 from planbook.results.table import read_run
 from planbook.runs import Run, last_path, recorded_endings
-from tests.planbook.inputs.commands import play_shifting, run
+from tests.flows import events, here, refusal
+from tests.planbook.inputs.commands import play_shifting
+
+AGAIN = ("--again", "broken")
 
 
 @pytest.fixture
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run of three episodes, the second of which is BROKEN for a reason that is mended then."""
+    """A run of three episodes, of which the second was BROKEN for a reason that has gone since."""
     monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
-    code, folder = play_shifting(tmp_path)
-    assert code == 1
+    folder = play_shifting(tmp_path)
     monkeypatch.delenv("SHIFTING_BROKEN")
     return folder
 
 
-def test_only_what_was_broken_is_played_again(broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    capsys.readouterr()
-    assert run("run", "--resume", broken, "--again", "broken") == 0
-    printed = capsys.readouterr().out
-    assert (
-        "Played again: look/1, which was broken (EnvironmentBroken: the shelf fell down); now direct success."
-        in printed
-    )
-    with closing(Run.open(broken)) as opened:
-        assert [row.scope for row in opened.store.events("task", "outcome")] == [
-            "task/0",
-            "task/1",
-            "task/2",
-            "task/1/restart/1",
-        ]
-
-
-def test_every_reader_sees_the_last_ending(broken: Path) -> None:
-    run("run", "--resume", broken, "--again", "broken")
-    with closing(Run.open(broken)) as opened:
-        assert {ending.outcome for ending in recorded_endings(opened).values()} == {Outcome.DIRECT_SUCCESS}
-        read = read_run(opened, "run")
-        assert [played.ending.outcome for played in read.episodes.values()] == [Outcome.DIRECT_SUCCESS] * 3
+def test_only_the_broken_episode_is_played_again_and_its_last_ending_counts(broken: Path) -> None:
+    resumed = here("run", "--resume", broken, *AGAIN)
+    assert resumed.returncode == 0
+    line = "Played again: look/1, which was broken (EnvironmentBroken: the shelf fell down); now direct success."
+    assert line in resumed.printed
+    ended = [event.scope for event in events(broken, "outcome")]
+    assert ended == ["task/0", "task/1", "task/2", "task/1/restart/1"]
+    with closing(Run.open(broken)) as run:
+        assert {ending.outcome for ending in recorded_endings(run).values()} == {Outcome.DIRECT_SUCCESS}
+        read = read_run(run, "run")
+        assert [episode.ending.outcome for episode in read.episodes.values()] == [Outcome.DIRECT_SUCCESS] * 3
         assert sorted(read.order) == [0, 1, 2]
-        assert read.summary().solved == 3
-        path = last_path(opened, opened.entries()[1])
-        assert read_trajectory(path, opened.store.events(path)).ending.outcome is Outcome.DIRECT_SUCCESS
+        path = last_path(run, run.entries()[1])
+        assert read_trajectory(path, run.store.events(path)).ending.outcome is Outcome.DIRECT_SUCCESS
 
 
-def test_a_task_that_stays_broken_may_be_played_a_third_time(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_episode_that_breaks_twice_is_played_a_third_time(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
-    assert run("run", "--resume", broken, "--again", "broken") == 1
+    assert here("run", "--resume", broken, *AGAIN).returncode == 1
     monkeypatch.delenv("SHIFTING_BROKEN")
-    assert run("run", "--resume", broken, "--again", "broken") == 0
-    with closing(Run.open(broken)) as opened:
-        assert last_path(opened, opened.entries()[1]) == "task/1/restart/2"
+    assert here("run", "--resume", broken, *AGAIN).returncode == 0
+    with closing(Run.open(broken)) as run:
+        assert last_path(run, run.entries()[1]) == "task/1/restart/2"
 
 
-def test_an_interrupted_second_play_is_resumed(broken: Path) -> None:
-    """The endings are set aside for good: a plain resume plays what is left."""
-    with closing(Run.open(broken, to_play=True)) as opened:
-        opened.begin_invocation(note={"again": ["task/1"]})
-        opened.end_invocation()
-        assert sorted(recorded_endings(opened)) == [0, 2]
-        assert read_run(opened, "run").episodes[1].ending.outcome is Outcome.NOT_RUN
-    assert run("run", "--resume", broken) == 0
-    with closing(Run.open(broken)) as opened:
-        assert sorted(recorded_endings(opened)) == [0, 1, 2]
+def test_an_interrupted_second_play_is_resumed_without_again(broken: Path) -> None:
+    with closing(Run.open(broken, to_play=True)) as run:
+        run.begin_invocation(note={"again": ["task/1"]})
+        run.end_invocation()
+        assert sorted(recorded_endings(run)) == [0, 2]
+        assert read_run(run, "run").episodes[1].ending.outcome is Outcome.NOT_RUN
+    assert here("run", "--resume", broken).returncode == 0
+    with closing(Run.open(broken)) as run:
+        assert sorted(recorded_endings(run)) == [0, 1, 2]
 
 
-def test_without_a_run_there_is_nothing_to_play_again() -> None:
-    with pytest.raises(BadArgument, match="--again"):
-        run("run", "--env", "toy", "--again", "broken")
+def test_again_is_refused_without_a_run() -> None:
+    assert "--again" in refusal("run", "--env", "toy", *AGAIN)

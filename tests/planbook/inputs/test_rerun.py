@@ -1,206 +1,160 @@
-"""Repeating a run: the same comes out the same, and what does not is told with the place."""
+"""`planbook rerun`: repeat a run, and report where it differs."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from planbook.errors import BadArgument, BadRun
-from planbook.planner.errors import NotRecorded
 from planbook.runs import Run
-from tests.command import ROOT, planbook
-from tests.flows import command_of, saying
-from tests.planbook.inputs.commands import play_shifting, run
+from tests.command import planbook
+from tests.flows import BUILD, command_of, here, refusal, saying, scripted
+from tests.planbook.inputs.commands import play_shifting, recorded, rewrite
 
 REPLY = "### Understanding\nBoxes.\n### Plan\n1. Look.\n### Code\n```python\nagent.open('box_1')\n```"
-CAPTURED = pytest.CaptureFixture[str]
+REACT = ("--env", "toy", "--planner", "react", "--planner-option", "iterations=1")
 
 
-def last_json(captured: CAPTURED) -> Any:
-    return json.loads(captured.readouterr().out.splitlines()[-1])
+def play(command: str, *arguments: object, out: Path) -> None:
+    played = here(command, *arguments, "--out", out)
+    assert played.returncode == 0, played.printed
+
+
+def rerun(first: Path, second: str, *options: object) -> Any:
+    """Repeat a run in a folder beside it, and return the result."""
+    done = here("rerun", first, "--out", first.parent / second, *options, "--json")
+    assert done.returncode == 0, done.printed
+    return done.result
+
+
+def same(result: Any) -> int:
+    """Return the number of episodes that came out the same."""
+    number: int = result["totals"]["by_way"]["the same"]
+    return number
 
 
 @pytest.mark.parametrize(
     "selection",
     [
-        ("--env", "toy"),
-        ("--env", "alfworld", "--split", "generated:2"),
-        pytest.param(("--env", "textcraft", "--split", "test:3"), marks=pytest.mark.deep),
-        pytest.param(("--env", "toy", "--split", "all:2", "--repeats", "2"), marks=pytest.mark.deep),
+        "--env toy",
+        "--env alfworld --split generated:2",
+        pytest.param("--env textcraft --split test:3", marks=pytest.mark.deep),
+        pytest.param("--env toy --split all:2 --repeats 2", marks=pytest.mark.deep),
     ],
 )
-def test_a_run_without_models_comes_out_the_same(tmp_path: Path, capsys: CAPTURED, selection: tuple[str, ...]) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    assert run("replay", *selection, "--out", first) == 0
-    capsys.readouterr()
-    assert run("rerun", first, "--out", second, "--json") == 0
-    found = last_json(capsys)
-    assert found["totals"]["by_way"]["the same"] == found["totals"]["episodes"] > 0
-    assert (found["deterministic"], found["differed"], found["episodes"]) == (True, [], [])
-    assert json.loads((second / "run.json").read_text())["rerun_of"] == str(first)
+def test_a_run_without_models_comes_out_the_same(tmp_path: Path, selection: str) -> None:
+    play("replay", *selection.split(), out=tmp_path / "first")
+    for name, options in (("second", ()), ("third", ("--recorded",))):
+        found = rerun(tmp_path / "first", name, *options)
+        assert same(found) == found["totals"]["episodes"] > 0
+        assert (found["deterministic"], found["differed"], found["episodes"]) == (True, [], [])
+        assert recorded(tmp_path / name)["rerun_of"] == str(tmp_path / "first")
 
 
-def test_a_run_on_recorded_answers_comes_out_the_same_twice_over(tmp_path: Path, capsys: CAPTURED) -> None:
-    """Once on the recording, and once on the run's own record of it."""
-    assert run(*command_of("adapt-textcraft"), "--model", "recorded:adapt-textcraft", "--out", tmp_path / "first") == 0
-    assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
-    capsys.readouterr()
-    assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "third", "--json") == 0
-    found = last_json(capsys)
-    assert found["totals"]["by_way"]["the same"] == 6
-    assert found["deterministic"]
-    models = json.loads((tmp_path / "third" / "run.json").read_text())["config"]["models"]
-    assert models == {"default": f"recorded:{tmp_path / 'first'}"}
+def test_a_run_on_a_recording_comes_out_the_same_on_it_and_on_its_own_record(tmp_path: Path) -> None:
+    play(*command_of("adapt-textcraft"), "--model", "recorded:adapt-textcraft", out=tmp_path / "first")
+    assert same(rerun(tmp_path / "first", "second")) == 6
+    found = rerun(tmp_path / "first", "third", "--recorded")
+    assert (same(found), found["deterministic"]) == (6, True)
+    assert recorded(tmp_path / "third")["config"]["models"] == {"default": f"recorded:{tmp_path / 'first'}"}
 
 
-def test_another_outcome_is_reported_with_the_place_and_is_an_error(
-    tmp_path: Path, capsys: CAPTURED, monkeypatch: pytest.MonkeyPatch
+def test_a_difference_is_reported_with_its_place_and_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, first = play_shifting(tmp_path)
+    first = play_shifting(tmp_path)
     monkeypatch.setenv("SHIFTING", "nothing")
-    capsys.readouterr()
-    assert run("rerun", first, "--out", tmp_path / "second") == 1
-    printed = capsys.readouterr().out
-    assert (
-        "look/0: another outcome: direct success, now failure (unfinished); they diverge at act 1 of round/0" in printed
-    )
-    assert "then: line 1: agent.look() -> You see a mug." in printed
-    assert "now:  line 1: agent.look() -> You see nothing." in printed
-    assert "Solved 3 then and 0 now: 0 gained, 3 lost (exact test over tasks: p = 0.25)." in printed
-
-
-def test_another_way_to_the_same_outcome_is_distinguished(
-    tmp_path: Path, capsys: CAPTURED, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, first = play_shifting(tmp_path)
+    failed = here("rerun", first, "--out", tmp_path / "second")
+    assert failed.returncode == 1
+    for message in (
+        "look/0: another outcome: direct success, now failure (unfinished); they diverge at act 1 of round/0",
+        "then: line 1: agent.look() -> You see a mug.",
+        "now: line 1: agent.look() -> You see nothing.",
+        "Solved 3 then and 0 now: 0 gained, 3 lost (exact test over tasks: p = 0.25).",
+    ):
+        assert message in failed.printed
     monkeypatch.setenv("SHIFTING", "a cup")
-    capsys.readouterr()
-    assert run("rerun", first, "--out", tmp_path / "second", "--json") == 1
-    found = last_json(capsys)
-    assert found["totals"]["by_way"]["the same outcome another way"] == 3
-    assert (found["totals"]["gained"], found["totals"]["lost"]) == (0, 0)
+    reworded = here("rerun", first, "--out", tmp_path / "third", "--json")
+    assert reworded.returncode == 1
+    totals = reworded.result["totals"]
+    assert totals["by_way"]["the same outcome another way"] == 3
+    assert (totals["gained"], totals["lost"]) == (0, 0)
 
 
-def test_a_model_that_is_free_to_differ_is_no_error(tmp_path: Path, capsys: CAPTURED) -> None:
+def test_a_different_reply_of_a_model_is_no_error(tmp_path: Path) -> None:
     model = saying(tmp_path, REPLY)
-    task = ("--env", "toy", "--task", "fetch/0", "--planner", "react", "--planner-option", "iterations=1")
-    assert run("run", *task, "--model", model, "--out", tmp_path / "first") == 0
+    play("run", *REACT, "--task", "fetch/0", "--model", model, out=tmp_path / "first")
     saying(tmp_path, REPLY.replace("box_1", "box_2"))
-    capsys.readouterr()
-    assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
-    printed = capsys.readouterr().out
-    assert f"model {model}: changed" in printed
-    assert "they diverge at the reply to question 1 to the executor (executor/task.j2)" in printed
-    assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "third") == 0
-    assert "1 the same" in capsys.readouterr().out
+    again = here("rerun", tmp_path / "first", "--out", tmp_path / "second")
+    assert again.returncode == 0
+    assert f"model {model}: changed" in again.printed
+    assert "they diverge at the reply to question 1 to the executor (executor/task.j2)" in again.printed
+    assert same(rerun(tmp_path / "first", "third", "--recorded")) == 1
 
 
-def test_a_run_that_goes_another_way_finds_no_recorded_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = saying(tmp_path, REPLY)
-    options = ("--planner", "react", "--planner-option", "iterations=1", "--env", "toy")
-    assert run("run", *options, "--task", "fetch/0", "--model", model, "--out", tmp_path / "first") == 0
-    other = ("run", *options, "--task", "fetch/1", "--out", tmp_path / "other")
-    with pytest.raises(NotRecorded, match="has no answer to this prompt"):
-        run(*other, "--model", f"recorded:{tmp_path / 'first'}")
+def test_a_recorded_run_has_no_answer_to_another_prompt(tmp_path: Path) -> None:
+    play("run", *REACT, "--task", "fetch/0", "--model", saying(tmp_path, REPLY), out=tmp_path / "first")
+    model = ("--model", f"recorded:{tmp_path / 'first'}")
+    other = here("run", *REACT, "--task", "fetch/1", *model, "--out", tmp_path / "other")
+    assert other.returncode == 3
+    assert "has no answer to this prompt" in other.printed
 
 
-def test_a_task_that_is_gone_is_reported_before_anything_is_played(tmp_path: Path) -> None:
-    _, first = play_shifting(tmp_path)
+def test_a_run_that_cannot_be_repeated_is_refused(tmp_path: Path) -> None:
+    first, second = play_shifting(tmp_path), tmp_path / "second"
+    assert "name another folder" in refusal("rerun", first, "--out", first)
     environment = tmp_path / "shifting.py"
     environment.write_text(environment.read_text().replace("range(3)", "range(1, 3)"))
-    refused = planbook("rerun", first, "--out", tmp_path / "second")  # an environment is read once a process
-    assert refused.returncode == 2
-    assert "cannot be repeated: shifting no longer has the task look/0 in this selection" in refused.stderr
-    assert not (tmp_path / "second").exists()
-
-
-def test_a_library_that_is_gone_is_reported(tmp_path: Path) -> None:
+    gone = planbook("rerun", first, "--out", second)  # a process reads an environment only once
+    assert gone.returncode == 2
+    assert "cannot be repeated: shifting no longer has the task look/0 in this selection" in gone.stderr
+    assert not second.exists()
+    rewrite(first, lambda file: file["config"].update(env_options={"colour": "red"}))
+    message = "shifting no longer takes these options (colour: Extra inputs"
+    assert message in refusal("rerun", first, "--out", second)
     (tmp_path / "mine").mkdir()
     task = ("--env", "toy", "--task", "fetch/0", "--planner", "random", "--library", tmp_path / "mine")
-    assert run("run", *task, "--out", tmp_path / "first") == 0
+    play("run", *task, out=tmp_path / "random")
     (tmp_path / "mine").rmdir()
-    with pytest.raises(BadRun, match="which no longer exists; put it back"):
-        run("rerun", tmp_path / "first", "--out", tmp_path / "second")
+    assert "which no longer exists; put it back" in refusal("rerun", tmp_path / "random", "--out", second)
 
 
-def test_an_option_that_the_environment_no_longer_has_is_reported(tmp_path: Path) -> None:
-    _, first = play_shifting(tmp_path)
-    file = first / "run.json"
-    recorded = json.loads(file.read_text())
-    recorded["config"]["env_options"] = {"colour": "red"}
-    file.write_text(json.dumps(recorded))
-    with pytest.raises(BadRun, match=r"shifting no longer takes these options \(colour: Extra inputs"):
-        run("rerun", first, "--out", tmp_path / "second")
+def test_the_budget_of_the_first_run_holds(tmp_path: Path) -> None:
+    play("replay", "--env", "toy", "--split", "all:2", out=tmp_path / "first")
+    rewrite(tmp_path / "first", lambda file: file["budget"].update(actions=1))
+    assert here("rerun", tmp_path / "first", "--out", tmp_path / "second").returncode == 4
 
 
-def test_the_run_itself_is_not_where_it_is_repeated(tmp_path: Path) -> None:
-    _, first = play_shifting(tmp_path)
-    with pytest.raises(BadArgument, match="name another folder"):
-        run("rerun", first, "--out", first)
-
-
-def test_the_budget_of_the_first_holds(tmp_path: Path) -> None:
-    task = ("--env", "toy", "--split", "all:2")
-    assert run("replay", *task, "--out", tmp_path / "first") == 0
-    file = tmp_path / "first" / "run.json"
-    recorded = json.loads(file.read_text())
-    recorded["budget"]["actions"] = 1
-    file.write_text(json.dumps(recorded))
-    assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 4
-
-
-def test_the_same_question_has_the_reply_that_it_had_at_its_place(tmp_path: Path, capsys: CAPTURED) -> None:
-    """A model may answer the same question otherwise a second time; here in the second repeat of the task."""
+def test_a_repeated_prompt_gets_the_reply_recorded_at_its_place(tmp_path: Path) -> None:
+    """The model answers the same prompt differently in each repeat of the task."""
     (tmp_path / "script.py").write_text(
         "import itertools\nnumbers = itertools.count(1)\n\ndef answer(messages, sampling):\n"
         f"    return {REPLY!r}.replace('box_1', f'box_{{next(numbers)}}')\n"
     )
-    options = ("--planner", "react", "--planner-option", "iterations=1", "--sampling", "seed=null", "--repeats", "3")
-    model = f"scripted:{tmp_path / 'script.py'}:answer"
-    command = ("run", "--env", "toy", "--task", "fetch/0", *options, "--model", model)
-    assert run(*command, "--out", tmp_path / "first") == 0
-    capsys.readouterr()
-    assert run("rerun", tmp_path / "first", "--recorded", "--jobs", "2", "--out", tmp_path / "second", "--json") == 0
-    found = last_json(capsys)
-    assert found["totals"]["by_way"]["the same"] == 3
-    assert run("rerun", tmp_path / "first", "--out", tmp_path / "third", "--json") == 0
-    assert last_json(capsys)["totals"]["by_way"]["the same"] == 3  # the script, too, begins anew
+    repeats = ("--sampling", "seed=null", "--repeats", "3", "--model", f"scripted:{tmp_path / 'script.py'}:answer")
+    play("run", *REACT, "--task", "fetch/0", *repeats, out=tmp_path / "first")
+    assert same(rerun(tmp_path / "first", "second", "--recorded", "--jobs", "2")) == 3
+    assert same(rerun(tmp_path / "first", "third")) == 3, "the script begins anew too"
 
 
-def test_a_run_without_models_has_nothing_recorded_to_answer(tmp_path: Path, capsys: CAPTURED) -> None:
-    assert run("replay", "--env", "toy", "--split", "all:2", "--out", tmp_path / "first") == 0
-    assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "second") == 0
-    assert "2 the same" in capsys.readouterr().out
+def test_a_building_run_learns_the_same_again(tmp_path: Path) -> None:
+    play(*BUILD, "--tasks-per-type", "1", out=tmp_path / "first")
+    play("build", "--from", tmp_path / "first", "--model", scripted(), out=tmp_path / "copied")
+    for number, name in enumerate(("first", "copied")):
+        found = rerun(tmp_path / name, f"{number}", "--recorded")
+        assert (same(found), found["learnt_the_same"]) == (2, True)
+    other = here("rerun", tmp_path / "first", "--model", scripted("no_procedure"), "--out", tmp_path / "third")
+    assert other.returncode == 0
+    assert "What was learned from them is different." in other.printed
 
 
-def test_a_building_run_learns_the_same_again(tmp_path: Path, capsys: CAPTURED) -> None:
-    script = f"scripted:{ROOT / 'tests' / 'toy_script.py'}:answer"
-    building = ("build", "--env", "toy", "--tasks-per-type", "1", "--model", script, "--out", tmp_path / "first")
-    assert run(*building) == 0
-    capsys.readouterr()
-    assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "second", "--json") == 0
-    found = last_json(capsys)
-    assert (found["totals"]["by_way"]["the same"], found["learnt_the_same"]) == (2, True)
-    copied = ("build", "--from", tmp_path / "first", "--model", script, "--out", tmp_path / "copied")
-    assert run(*copied) == 0
-    capsys.readouterr()
-    assert run("rerun", tmp_path / "copied", "--recorded", "--out", tmp_path / "again", "--json") == 0
-    found = last_json(capsys)
-    assert (found["totals"]["by_way"]["the same"], found["learnt_the_same"]) == (2, True), "also out of copies"
-    lesser = f"scripted:{ROOT / 'tests' / 'toy_script.py'}:no_procedure"
-    assert run("rerun", tmp_path / "first", "--model", lesser, "--out", tmp_path / "third") == 0
-    assert "What was learned from them is different." in capsys.readouterr().out
-
-
-def test_rerun_and_report_say_that_a_run_is_still_played(tmp_path: Path, capsys: CAPTURED) -> None:
-    assert run("replay", "--env", "toy", "--types", "fetch", "--out", tmp_path / "first") == 0
-    assert run("report", tmp_path / "first") == 0
-    assert "still being played" not in capsys.readouterr().err
+def test_rerun_and_report_say_that_a_run_is_still_played(tmp_path: Path) -> None:
+    play("replay", "--env", "toy", "--types", "fetch", out=tmp_path / "first")
+    assert "still being played" not in here("report", tmp_path / "first").printed
     with closing(Run.open(tmp_path / "first", to_play=True)):
-        assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
-        assert run("report", tmp_path / "first") == 0
-    printed = capsys.readouterr()
-    assert "first is still being played; episodes that do not end in the meantime are not compared." in printed.out
-    assert "first is still being played; the report shows its present state." in printed.err
+        again = here("rerun", tmp_path / "first", "--out", tmp_path / "second")
+        reported = here("report", tmp_path / "first")
+    assert (again.returncode, reported.returncode) == (0, 0)
+    message = "first is still being played; episodes that do not end in the meantime are not compared."
+    assert message in again.printed
+    assert "first is still being played; the report shows its present state." in reported.printed

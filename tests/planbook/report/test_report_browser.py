@@ -1,26 +1,23 @@
-"""The report in a real Chromium: it opens by link, filters, searches what is packed, and obeys the keyboard."""
+"""The report in Chromium: links, filters, search, keyboard, themes and sizes."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from selenium.webdriver import ActionChains, Chrome, Keys
+from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from planbook.envs.browser import chromium
 from planbook.report import report_runs
 from tests.browser import need_browser
-from tests.reported import FAULTY, HOSTILE, asking_run, written
+from tests.reading import OVERFLOW, SIZES, Reader, reading
+from tests.reported import FAULTY, asking_run, written
 
 pytestmark = pytest.mark.browser
 
 ONLY_IN_PROMPTS = "replies left for this task"
-"""Words that nothing on the page has until an episode is opened."""
+"""Words that are on the page only after an episode was opened."""
 SHOWN = "return [...document.querySelectorAll('.episode')].filter((each) => each.checkVisibility()).length"
-OVERFLOW = "return document.documentElement.scrollWidth - innerWidth"
-SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
 @pytest.fixture(scope="module")
@@ -31,49 +28,31 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return (folder / "report.html").resolve()
 
 
-class Reader:
-    """Somebody who reads a page in the browser, at a size and in light or dark."""
+class ReportReader(Reader):
+    """A reader of the report in a file."""
 
     def __init__(self, file: Path) -> None:
-        self.file, self.driver = file, chromium.shared().driver
+        super().__init__()
+        self.file = file
 
-    def open(self, place: str = "", size: str = "desktop", theme: str = "light") -> None:
-        width, height = SIZES[size]
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == "phone"}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        scheme = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
-        self.driver.get("about:blank")
-        self.driver.get(f"{self.file.as_uri()}{place}")
-
-    def ask(self, script: str, *arguments: object) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def wait(self, script: str, *arguments: object) -> None:
-        WebDriverWait(self.driver, 20).until(lambda driver: driver.execute_script(script, *arguments), script)
-
-    def press(self, *keys: str) -> None:
-        ActionChains(self.driver).send_keys(*keys).perform()
+    def show(self, place: str = "", **options: str) -> None:
+        """Open the report at a place."""
+        self.open(f"{self.file.as_uri()}{place}", **options)
 
     def opened(self, anchor: str) -> None:
+        """Wait until an episode was unpacked."""
         self.wait("return document.querySelector(arguments[0])?.childElementCount > 0", f"#{anchor} > .inside")
 
 
 @pytest.fixture
-def reader(file: Path) -> Iterator[Reader]:
-    found = Reader(file)
-    found.driver.get_log("browser")  # type: ignore[no-untyped-call]
-    yield found
-    log = found.driver.get_log("browser")  # type: ignore[no-untyped-call]
-    messages = [line for line in log if "chrome://" not in line["message"]]  # its own first page, left while it loaded
-    for command in ("Emulation.clearDeviceMetricsOverride", "Emulation.setEmulatedMedia"):
-        found.driver.execute_cdp_cmd(command, {})
-    found.ask("localStorage.clear()")
-    assert messages == [], messages
+def reader(file: Path) -> Iterator[ReportReader]:
+    with reading() as found:
+        yield ReportReader(file)
+        found.ask("localStorage.clear()")
 
 
-def test_at_first_there_are_lines_only_and_an_episode_is_unpacked_when_it_is_opened(reader: Reader) -> None:
-    reader.open()
+def test_an_episode_is_unpacked_when_it_is_opened(reader: ReportReader) -> None:
+    reader.show()
     assert reader.ask(SHOWN) == 6
     assert reader.ask("return document.querySelectorAll('.episode .cell').length") == 0
     reader.ask("document.querySelector('#run-0-0 > summary').click()")
@@ -81,36 +60,26 @@ def test_at_first_there_are_lines_only_and_an_episode_is_unpacked_when_it_is_ope
     inside = reader.ask("return document.querySelector('#run-0-0').textContent")
     assert FAULTY.split("\n", 1)[0] in inside
     assert reader.ask("return document.querySelectorAll('#run-0-0 pre:empty').length") == 0
-
-
-def test_hostile_texts_are_texts_however_they_were_packed(reader: Reader) -> None:
-    reader.open()
     reader.ask("document.querySelector('[data-open=yes]').click()")
-    for anchor in ("run-0-0", "run-0-1"):
-        reader.opened(anchor)
-    reader.ask("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    reader.opened("run-0-outside")
-    assert HOSTILE in reader.ask("return document.querySelector('main').textContent")
-    assert reader.ask("return document.querySelectorAll('main img, main script:not([type])').length") == 0
-    assert reader.driver.title == "asked · planbook report"
+    reader.opened("run-0-1")
 
 
-def test_what_the_policy_forbids_does_not_run_even_if_it_were_let_in(file: Path, tmp_path: Path) -> None:
-    """The page's policy is the second lock: an element that no text can make is put there by hand."""
+def test_the_policy_of_the_page_blocks_injected_scripts(file: Path, tmp_path: Path) -> None:
+    """No text can become an element, so the test inserts the elements itself."""
     attacked = tmp_path / "attacked.html"
     body = "<body><img src=x onerror=\"document.title='taken'\"><script>document.title = 'taken'</script>"
     attacked.write_text(file.read_text(encoding="utf-8").replace("<body>", body, 1), encoding="utf-8")
-    reader = Reader(attacked)
-    reader.open()
+    reader = ReportReader(attacked)
+    reader.show()
     assert reader.ask("return document.images.length") == 1
     assert reader.driver.title == "asked · planbook report"
-    refused = reader.driver.get_log("browser")  # type: ignore[no-untyped-call]
+    refused = reader.errors()
     assert sum("Content Security Policy" in entry["message"] for entry in refused) >= 2
 
 
-def test_nothing_is_asked_of_the_network(reader: Reader) -> None:
+def test_the_page_sends_no_requests(reader: ReportReader) -> None:
     reader.driver.execute_cdp_cmd("Network.enable", {})
-    reader.open("#run-0-0")
+    reader.show("#run-0-0")
     reader.opened("run-0-0")
     reader.ask("scrollTo(0, document.body.scrollHeight)")
     asked = reader.ask("return performance.getEntriesByType('resource').map((each) => each.name)")
@@ -118,8 +87,8 @@ def test_nothing_is_asked_of_the_network(reader: Reader) -> None:
     reader.driver.execute_cdp_cmd("Network.disable", {})
 
 
-def test_a_link_opens_what_it_names(reader: Reader) -> None:
-    reader.open("#run-0-1-step-2")
+def test_a_link_opens_its_episode_and_marks_the_step(reader: ReportReader) -> None:
+    reader.show("#run-0-1-step-2")
     reader.opened("run-0-1")
     reader.wait("return document.querySelector('#run-0-1-step-2').classList.contains('at')")
     box = reader.ask("return document.querySelector('#run-0-1-step-2').getBoundingClientRect().toJSON()")
@@ -132,16 +101,16 @@ def test_a_link_opens_what_it_names(reader: Reader) -> None:
     reader.wait("return document.querySelector('#run-0-0-cell-0').classList.contains('linked')")
 
 
-def test_a_link_can_be_copied(reader: Reader) -> None:
-    reader.open("#run-0-0-cell-0")
+def test_a_click_copies_the_link_of_an_episode(reader: ReportReader) -> None:
+    reader.show("#run-0-0-cell-0")
     reader.opened("run-0-0")
     reader.ask("document.querySelector('#run-0-0 .facts .link').click()")
     reader.wait("return document.querySelector('.notice') !== null")
     assert reader.ask("return location.hash") == "#run-0-0"
 
 
-def test_episodes_are_chosen_by_outcome_cause_and_words(reader: Reader) -> None:
-    reader.open()
+def test_episodes_are_filtered_by_outcome_cause_and_words(reader: ReportReader) -> None:
+    reader.show()
     choose = """const [name, value] = arguments; const field = document.querySelector(`.filter [name=${name}]`);
         field.value = value; field.dispatchEvent(new Event('input', { bubbles: true }))"""
     reader.ask(choose, "outcome", "not_run")
@@ -158,8 +127,8 @@ def test_episodes_are_chosen_by_outcome_cause_and_words(reader: Reader) -> None:
     assert reader.ask(SHOWN) == 6
 
 
-def test_what_stands_in_a_packed_prompt_alone_is_found_and_gone_to(reader: Reader) -> None:
-    reader.open()
+def test_the_search_finds_words_of_packed_prompts(reader: ReportReader) -> None:
+    reader.show()
     word = ONLY_IN_PROMPTS
     assert word not in reader.ask("return document.querySelector('main').textContent.toLowerCase()")
     reader.press("/", word)
@@ -170,19 +139,19 @@ def test_what_stands_in_a_packed_prompt_alone_is_found_and_gone_to(reader: Reade
     reader.opened(hits[0][0])
     reader.wait("return CSS.highlights.has('hit')")
     assert reader.ask("return [...CSS.highlights.get('hit')][0].toString().toLowerCase()") == word
-    for anchor, found in hits:
+    for anchor, count in hits:
         reader.ask("go(arguments[0])", anchor)
         reader.opened(anchor)
-        standing = "return rangesIn(document.getElementById(arguments[0]), arguments[1]).length"
-        assert reader.ask(standing, anchor, word) == found
+        ranges = "return rangesIn(document.getElementById(arguments[0]), arguments[1]).length"
+        assert reader.ask(ranges, anchor, word) == count
     badge = "return document.querySelector(arguments[0]).dataset.hits"
     assert reader.ask(badge, f"#{hits[0][0]} > .head > .small") == str(hits[0][1])
     reader.press("/", Keys.ESCAPE)
     assert reader.ask("return document.querySelector('.bar output').textContent") == ""
 
 
-def test_the_keyboard_goes_through_episodes_and_steps(reader: Reader) -> None:
-    reader.open()
+def test_keys_move_through_episodes_and_steps(reader: ReportReader) -> None:
+    reader.show()
     reader.press("j", "j", "k", "o")
     reader.opened("run-0-0")
     assert reader.ask("return document.activeElement.parentElement.id") == "run-0-0"
@@ -200,24 +169,24 @@ def test_the_keyboard_goes_through_episodes_and_steps(reader: Reader) -> None:
     reader.opened("run-0-1")
 
 
-def test_light_and_dark_follow_the_system_until_somebody_chooses(reader: Reader) -> None:
+def test_the_theme_is_that_of_the_system_until_the_user_chooses(reader: ReportReader) -> None:
     paper = "return getComputedStyle(document.body).backgroundColor"
-    reader.open(theme="light")
+    reader.show(theme="light")
     light = reader.ask(paper)
-    reader.open(theme="dark")
+    reader.show(theme="dark")
     dark = reader.ask(paper)
     assert light != dark
     reader.ask("document.querySelector('[data-theme-toggle]').click()")
     assert reader.ask(paper) == light
-    reader.open(theme="dark")
+    reader.show(theme="dark")
     assert reader.ask(paper) == light
     reader.press("t")
     assert reader.ask(paper) == dark
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_page_is_never_wider_than_its_window(reader: Reader, size: str) -> None:
-    reader.open("#run-0-0", size=size)
+def test_the_page_is_never_wider_than_its_window(reader: ReportReader, size: str) -> None:
+    reader.show("#run-0-0", size=size)
     reader.opened("run-0-0")
     assert reader.ask(OVERFLOW) <= 0
     reader.ask("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
@@ -226,7 +195,7 @@ def test_the_page_is_never_wider_than_its_window(reader: Reader, size: str) -> N
     assert reader.ask(OVERFLOW) <= 0
 
 
-def test_without_scripts_the_lines_can_be_read(reader: Reader) -> None:
+def test_rows_can_be_read_without_scripts(reader: ReportReader) -> None:
     """Without scripts the driver cannot tell when the page is loaded, so the test waits for its text."""
     texts = ("Without JavaScript only these lines are shown", "put the ring and the coin on the table")
 
@@ -236,7 +205,7 @@ def test_without_scripts_the_lines_can_be_read(reader: Reader) -> None:
 
     reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
-        reader.open()
+        reader.show()
         WebDriverWait(reader.driver, 20).until(are_shown)
     finally:
         reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

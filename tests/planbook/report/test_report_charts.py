@@ -1,7 +1,8 @@
-"""Charts: their data are what the store holds, and a browser draws them under the page's policy."""
+"""Charts: their data, and their drawing in a browser."""
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,16 +12,17 @@ from planbook.report import report_runs
 from planbook.report.charts import Chart, charts
 from planbook.results.table import RunResults, read_run
 from planbook.runs import Run
+from tests import rows
 from tests.browser import need_browser
 from tests.reported import HOSTILE, asking_run, many_endings, written
+from tests.rows import BROKEN, FAILED, SOLVED
 
-SOLVED, FAILED, BROKEN = Outcome.DIRECT_SUCCESS, Outcome.FAILURE, Outcome.BROKEN
 OUTCOMES = [SOLVED, FAILED, SOLVED, Outcome.INDIRECT_SUCCESS, BROKEN, Outcome.NOT_RUN]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("charts") / "ended", lambda path: many_endings(path, OUTCOMES))
+    return written(tmp_path_factory.mktemp("charts") / "ended", many_endings, OUTCOMES)
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +41,13 @@ def drawn(*runs: RunResults) -> dict[str, Chart]:
     return {chart["title"]: chart for chart in charts(runs)}
 
 
-def test_success_is_the_share_of_all_tasks_with_wilsons_interval(folder: Path, asked: Path) -> None:
+def test_bars_show_the_share_of_all_tasks_with_wilsons_interval(folder: Path, asked: Path) -> None:
     chart = drawn(read(folder, "one"), read(asked, HOSTILE))["Solved, by task type, with 95 % intervals"]
     first, second = chart["series"]
     place = chart["names"].index("fetch")
     assert first["values"][place] == 3 / 6
-    # Wilson's interval of 3 in 6 at 95 %, worked out by hand: centre 0.5, half width 0.3123
-    assert first["bounds"][place] == pytest.approx((0.1877, 0.8123), abs=1e-4)
-    assert first["values"][chart["names"].index("fetch_two")] is None, "a run takes no room where it has no tasks"
+    assert first["bounds"][place] == pytest.approx((0.1877, 0.8123), abs=1e-4), "centre 0.5, half width 0.3123"
+    assert first["values"][chart["names"].index("fetch_two")] is None, "a run has no bar for a type without tasks"
     assert (first["name"], second["name"]) == ("one", HOSTILE)
     assert first["hue"] != second["hue"]
 
@@ -57,9 +58,18 @@ def test_curves_follow_the_order_in_which_episodes_ended(folder: Path) -> None:
     assert values == pytest.approx([1, 1 / 2, 2 / 3, 3 / 4, 3 / 5], abs=1e-6)
 
 
+def test_success_is_drawn_over_a_setting_if_runs_differ_in_nothing_else(tmp_path: Path) -> None:
+    def adapt(d_max: int, actions: int = 9) -> RunResults:
+        options: dict[str, Any] = {"planner": "adapt", "planner_options": {"d_max": d_max}, "actions": actions}
+        return read(rows.written(tmp_path / f"{d_max}-{actions}", [SOLVED, FAILED], **options))
+
+    assert "Success by d_max" in drawn(adapt(1), adapt(3), adapt(2, actions=5))
+    assert "Success by d_max" not in drawn(adapt(4), adapt(5, actions=5))
+
+
 @pytest.mark.parametrize("outcomes", [[Outcome.NOT_RUN] * 2, [SOLVED] * 5, [FAILED]])
-def test_nothing_is_drawn_of_nothing(tmp_path: Path, outcomes: list[Outcome]) -> None:
-    folder = written(tmp_path / "run", lambda path: many_endings(path, outcomes))
+def test_runs_without_a_curve_have_no_charts(tmp_path: Path, outcomes: list[Outcome]) -> None:
+    folder = written(tmp_path / "run", many_endings, outcomes)
     assert charts([read(folder)]) == []
 
 

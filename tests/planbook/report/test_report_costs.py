@@ -1,4 +1,4 @@
-"""What a run cost, by role, model and prompt: the store's rows, added up once more."""
+"""The cost of a run by role, model and prompt, compared with sums made here."""
 
 import json
 from collections import Counter
@@ -9,18 +9,16 @@ from typing import Any
 
 import pytest
 
-from planbook.config import Config
-from planbook.planner import Ending, Outcome, Spent
-from planbook.report import report_runs
+from planbook.planner import Spent
 from planbook.report.blocks import dollars
 from planbook.report.trust import Costs, costs, money_per_solved
 from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import Price, prices_from
 from planbook.wording import PRICE_UNKNOWN
-from tests.command import planbook
-from tests.reported import Page
-from tests.rows import ask, fetch
+from tests.flows import here, refusal
+from tests.reported import Page, reported
+from tests.rows import SOLVED, Book, ask, new_run
 
 PRICES = {"models": {"big": {"input": 10, "cached": 1, "output": 30}, "small": {"input": 1, "output": 2}}}
 """US dollars per million tokens."""
@@ -36,13 +34,11 @@ ASKS = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("costs") / "run"
-    config = Config(planner="automanual", env="toy", actions=9)
-    with closing(Run.create(folder, config, [fetch(0), fetch(1)])) as run:
+    with closing(new_run(folder, *"aa", planner="automanual")) as run:
         for number, row in enumerate(ASKS):
             run.store.put(row[0], "ask", number, ask(*row[1:]))
-        for index in (0, 1):
-            ending = Ending(outcome=Outcome.DIRECT_SUCCESS, actions=1)
-            run.store.put(f"task/{index}", "outcome", 0, ending.model_dump(mode="json"))
+        for entry in run.entries():
+            Book(run, entry.path).end(SOLVED)
     return folder
 
 
@@ -59,7 +55,7 @@ def counted(folder: Path, price: Price) -> Mapping[str, Costs]:
 
 
 def by_hand(column: int) -> dict[str, float]:
-    """The money by the role (1), model (2) or prompt (3) of each row."""
+    """Return the money by the role (1), model (2) or prompt (3) of each row."""
     table: Any = PRICES["models"]
     found: Counter[str] = Counter()
     for row in ASKS:
@@ -71,7 +67,7 @@ def by_hand(column: int) -> dict[str, float]:
     return dict(found)
 
 
-def test_rows_are_what_the_store_holds_by_role_model_and_prompt(folder: Path, prices: Path) -> None:
+def test_costs_are_added_up_by_role_model_and_prompt(folder: Path, prices: Path) -> None:
     found = counted(folder, prices_from(prices))
     for column, rows in enumerate(found.values(), 1):
         assert {name: spent.money for name, spent in rows.items()} == pytest.approx(by_hand(column))
@@ -82,15 +78,14 @@ def test_rows_are_what_the_store_holds_by_role_model_and_prompt(folder: Path, pr
             assert spent.cached == sum(each[5] for each in own)
             assert spent.completion == sum(each[6] for each in own)
             assert spent.waited == sum(each[7] for each in own)
-        assert [spent.tokens for spent in rows.values()] == sorted(
-            (spent.tokens for spent in rows.values()), reverse=True
-        )
+        tokens = [spent.tokens for spent in rows.values()]
+        assert tokens == sorted(tokens, reverse=True)
     total = sum(found["role"].values(), Spent())
     assert total.money == pytest.approx(sum(by_hand(1).values()))
     assert money_per_solved(total, 2) == dollars(sum(by_hand(1).values()) / 2)
 
 
-def test_a_price_that_nobody_knows_stays_unknown(folder: Path, tmp_path: Path) -> None:
+def test_the_cost_of_a_model_without_a_price_is_unknown(folder: Path, tmp_path: Path) -> None:
     table = tmp_path / "prices.json"
     table.write_text(json.dumps({"models": {"small": {"input": 1, "output": 2}}}))
     found = counted(folder, prices_from(table))
@@ -99,15 +94,13 @@ def test_a_price_that_nobody_knows_stays_unknown(folder: Path, tmp_path: Path) -
     assert money_per_solved(found["model"]["openai:big"], 2) == ""
 
 
-def test_the_page_has_the_money_by_the_table_that_was_named(folder: Path, prices: Path, tmp_path: Path) -> None:
+def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    reported = planbook("report", folder, "--out", page, "--prices", prices, "--json")
-    assert reported.returncode == 0, reported.stderr
-    assert json.loads(reported.stdout)["runs"][0]["money"] == pytest.approx(sum(by_hand(1).values()))
+    found = here("report", folder, "--out", page, "--prices", prices, "--json").result
+    assert found["runs"][0]["money"] == pytest.approx(sum(by_hand(1).values()))
     (section,) = Page(page).all("section", class_="cost")
     assert dollars(sum(by_hand(1).values())) in section
     assert "Outside the episodes, in learning and formulating: 1 call, 4,300 tokens" in section
-    report_runs([folder], page, None)
-    (section,) = Page(page).all("section", class_="cost")
+    (section,) = reported(folder, out=page).all("section", class_="cost")
     assert "name a table with --prices" in section
-    assert planbook("report", folder, "--prices", tmp_path / "none.json").returncode == 2
+    refusal("report", folder, "--prices", tmp_path / "none.json")

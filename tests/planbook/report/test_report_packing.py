@@ -1,4 +1,4 @@
-"""The packed part of a page: long texts once, and everything in chunks by number."""
+"""The packed part of a page: documents and long texts in compressed chunks, by number."""
 
 import base64
 import json
@@ -17,6 +17,8 @@ from planbook.results.table import read_run
 from planbook.runs import Run
 from tests.reported import HIDDEN, HOSTILE, asking_run, written
 
+PACKED = r'class="{}" data-first="(\d+)">([^<]*)<'
+
 
 def inflated(data: str) -> str:
     return zlib.decompress(base64.b64decode(data)).decode()
@@ -27,7 +29,7 @@ def all_items(chunks: list[Chunk]) -> dict[int, Any]:
 
 
 @given(st.lists(st.text(), max_size=20))
-def test_a_text_has_one_number_and_is_found_under_it(shown: list[str]) -> None:
+def test_equal_texts_are_packed_once(shown: list[str]) -> None:
     texts = LongTexts()
     numbers = [texts.keep(text) for text in shown]
     found = all_items(list(texts.chunks()))
@@ -35,7 +37,7 @@ def test_a_text_has_one_number_and_is_found_under_it(shown: list[str]) -> None:
     assert sorted(found) == list(range(len(set(shown))))
 
 
-def test_chunks_are_closed_when_they_are_full() -> None:
+def test_full_chunks_are_closed() -> None:
     texts = LongTexts()
     every = [f"{number} {'x' * (CHUNK // 2)}" for number in range(5)]
     for text in every * 2:
@@ -46,11 +48,11 @@ def test_chunks_are_closed_when_they_are_full() -> None:
     assert list(all_items(chunks).values()) == every
 
 
-def test_half_a_character_does_not_keep_a_page_from_being_written() -> None:
+def test_a_lone_surrogate_is_packed_as_an_escape() -> None:
     assert inflated(pack("a\ud800b")) == "a\\ud800b"
 
 
-def test_a_long_text_leaves_its_place_to_its_number_and_a_short_one_stays() -> None:
+def test_long_texts_are_replaced_by_numbers_and_short_ones_stay() -> None:
     texts, long = LongTexts(), HOSTILE * LONG_TEXT
     assert texts.without({"a": [long, HOSTILE[:LONG_TEXT]], "b": long}) == {
         "a": [{TEXT: 0}, HOSTILE[:LONG_TEXT]],
@@ -58,27 +60,21 @@ def test_a_long_text_leaves_its_place_to_its_number_and_a_short_one_stays() -> N
     }
 
 
-def test_no_name_can_be_taken_for_a_text() -> None:
+def test_a_key_is_never_mistaken_for_the_number_of_a_text() -> None:
     assert visible({TEXT: 3, "a": HIDDEN}) == {"\\x01": 3, "a": visible(HIDDEN)}
     assert visible(HIDDEN).isprintable()
 
 
-def test_prompts_that_episodes_share_are_in_the_file_once_and_rows_have_their_documents(tmp_path: Path) -> None:
+def test_shared_prompts_are_in_the_file_once(tmp_path: Path) -> None:
     folder = written(tmp_path / "asked", asking_run)
     report_runs([folder], None, None)
     file = (folder / "report.html").read_text(encoding="utf-8")
-    found = {
-        kind: all_items(
-            [
-                Chunk(int(first), data)
-                for first, data in re.findall(rf'class="{kind}" data-first="(\d+)">([^<]*)<', file)
-            ]
-        )
+    texts, documents = (
+        all_items([Chunk(int(first), data) for first, data in re.findall(PACKED.format(kind), file)])
         for kind in ("texts", "documents")
-    }
-    system = [text for text in found["texts"].values() if text.startswith("# Your role\n\nYou act in an environment")]
-    assert len(system) == 1
-    assert len(found["documents"]) == 6, "five episodes that have begun, and what happened outside"
+    )
+    assert sum(text.startswith("# Your role\n\nYou act in an environment") for text in texts.values()) == 1
+    assert len(documents) == 6, "five episodes that have begun, and the events outside"
     with closing(Run.open(folder)) as run:
         read = read_run(run, "asked")
         plays = [part for part in episode_document(read, read.episodes[0])["parts"] if "play" in part]

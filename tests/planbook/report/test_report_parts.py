@@ -1,4 +1,4 @@
-"""Numbers beside the report's curves, and how they are written."""
+"""Small parts of the report: thinned curves, formatted numbers, lists of settings."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ def test_a_long_line_is_thinned_but_keeps_its_ends(values: list[float]) -> None:
     assert thin == sorted(set(thin))
 
 
-def test_numbers_are_written_for_people() -> None:
+def test_numbers_are_formatted_for_readers() -> None:
     assert (share(1, 2), within(0.095, 0.905), share(0, 0)) == ("50.0%", "9.5 to 90.5%", "–")
     assert (counted(1, "action"), counted(1200, "token")) == ("1 action", "1,200 tokens")
     assert (moment(0.0), moment(None)) == ("1970-01-01 00:00:00 UTC", "–")
@@ -31,16 +31,16 @@ def test_numbers_are_written_for_people() -> None:
     ("money", "shown"),
     [(None, PRICE_UNKNOWN), (0.0, "$0.00"), (0.01234, "$0.0123"), (12.345, "$12.35"), (1234.5, "$1,234.50")],
 )
-def test_sums_are_written_with_the_digits_that_count(money: float | None, shown: str) -> None:
+def test_sums_of_money_have_only_significant_digits(money: float | None, shown: str) -> None:
     assert dollars(money) == shown
 
 
-def test_settings_are_listed_without_those_that_were_left_empty() -> None:
+def test_empty_settings_are_not_listed() -> None:
     asked = {"env": "toy", "library": "", "selection": {"seeds": [1, 2], "types": [], "limit": None}, "paper": False}
     assert dict(settings(asked)) == {"env": "toy", "selection.seeds": "1, 2", "paper": "False"}
 
 
 @pytest.mark.parametrize("path", ["run", "formulate/0", "a/b/c/d/e", "task/3x/0"])
-def test_what_belongs_to_no_play_is_kept_as_it_is(path: str) -> None:
+def test_events_outside_a_play_are_kept_unchanged(path: str) -> None:
     (part,) = document([Event(path, "versions", 0, {"odd": [1, None]}, 0.0)], {})["parts"]
     assert part == {"scope": path, "kind": "versions", "n": 0, "body": {"odd": [1, None]}}

@@ -1,25 +1,23 @@
-"""Rules in the report, with their evidence and the change log; the manual as HTML; what the figures count."""
+"""What was learned in the report: rules with their evidence, and the manual as HTML."""
 
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from planbook.knowledge import EVERYTHING, learned_in
 from planbook.planner import Ending, Outcome
-from planbook.report import report_runs
 from planbook.report.learned import prose
 from planbook.rules import count
 from planbook.rules.book import NO_EVIDENCE
 from planbook.runs import Run
 from planbook.wording import counted
-from tests.command import planbook
-from tests.reported import HIDDEN, HOSTILE, Page, many_endings
+from tests.flows import BUILD, events, here
+from tests.reported import HIDDEN, HOSTILE, many_endings, reported
+from tests.rows import FAILED, SOLVED
 
 
-def test_markdown_becomes_html_in_which_nothing_runs_or_leads_away() -> None:
+def test_markdown_becomes_html_without_scripts_and_links() -> None:
     text = f"""# A manual
 ## Part
 Do *this*, see [here](javascript:alert(1)) or <https://example.org> or ![x](https://example.org/x.png).
@@ -46,62 +44,47 @@ agent.look()  # <b>
 
 
 def flat(tree: list[Any]) -> Iterator[list[Any]]:
-    """Give every element of a tree."""
+    """Yield every element of a tree."""
     for each in tree:
         if isinstance(each, list):
             yield each
             yield from flat(each[1:])
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A building run of the toy environment with its manual, told in a page."""
-    folder = tmp_path_factory.mktemp("rules") / "built"
-    command = "build --env toy --model scripted:tests/toy_script.py:answer --tasks-per-type 2 --solved-after 1 --out"
-    assert planbook(*command.split(), folder).returncode == 0
-    assert planbook("formulate", folder).returncode == 0
-    report_runs([folder], None, None)
-    return folder
-
-
-def test_the_page_has_every_rule_with_its_evidence_and_the_change_log(built: Path) -> None:
-    page = Page(built / "report.html")
-    with closing(Run.open(built)) as run:
+def test_a_building_run_shows_its_rules_with_evidence_and_change_log(tmp_path: Path) -> None:
+    folder = tmp_path / "built"
+    assert here(*BUILD, "--tasks-per-type", 2, "--solved-after", 1, "--out", folder).returncode == 0
+    assert here("formulate", folder).returncode == 0
+    page = reported(folder)
+    page.check()
+    with closing(Run.open(folder)) as run:
         state = learned_in(run)[EVERYTHING]
-    assert state.knowledge.rules
-    assert len(page.all("article", class_="rule")) == len(state.knowledge.rules)
+    rules = state.knowledge.rules
+    assert rules
+    assert len(page.all("article", class_="rule")) == len(rules)
     shown = "".join(page.all("section", class_="learned"))
-    for rule in state.knowledge.rules:
+    for rule in rules:
         assert rule.content in shown
         assert str(count(state.citations).get(rule.id, NO_EVIDENCE)) in shown
     assert all(line in shown for line in state.history.log())
     for kind, procedure in state.knowledge.procedures.items():
         assert kind in shown
         assert procedure.code.rstrip().split("\n")[0] in shown
-    ids, links = set(page.values("id")), set(page.values("href"))
-    assert {link.removeprefix("#") for link in links} <= ids
     assert page.all("div", class_="prose")[0].strip()
-    assert counted(len(state.knowledge.rules), "rule") in page.all("section", class_="first")[0]
-
-
-def test_the_building_curves_count_what_was_known(built: Path) -> None:
-    page = Page(built / "report.html")
-    with closing(Run.open(built)) as run:
-        events: list[Any] = list(run.store.events("learn", "learnt"))
-    own = [event.body["knowledge"] for event in events if event.scope.count("/") == 1]
+    assert counted(len(rules), "rule") in page.all("section", class_="first")[0]
     known = next(each for each in page.all("figure") if "what was known" in each)
-    assert f"{len(own[-1]['rules'])} rules" in known
+    own: list[Any] = [event.body for event in events(folder, "learnt", "learn") if event.scope.count("/") == 1]
+    assert f"{len(own[-1]['knowledge']['rules'])} rules" in known
 
 
-def test_every_task_is_reported_by_its_outcome_and_what_broke_is_listed(tmp_path: Path) -> None:
-    outcomes = [Outcome.DIRECT_SUCCESS, Outcome.FAILURE, Outcome.NOT_RUN, Outcome.NOT_RUN]
-    with closing(many_endings(tmp_path / "run", outcomes)) as run:
-        broken = Ending(outcome=Outcome.BROKEN, cause="broken", message=f"the browser died {HOSTILE}")
-        run.store.put("task/2", "outcome", 0, broken.model_dump(mode="json"))
-        left_out = Ending(outcome=Outcome.NOT_RUN, cause="type_solved")
-        run.store.put("task/3", "outcome", 0, left_out.model_dump(mode="json"))
-    report_runs([tmp_path / "run"], None, None)
-    page = Page(tmp_path / "run" / "report.html")
+def test_broken_and_left_out_tasks_are_counted_and_named(tmp_path: Path) -> None:
+    with closing(many_endings(tmp_path / "run", [SOLVED, FAILED, Outcome.NOT_RUN, Outcome.NOT_RUN])) as run:
+        for number, ending in (
+            (2, Ending(outcome=Outcome.BROKEN, cause="broken", message=f"the browser died {HOSTILE}")),
+            (3, Ending(outcome=Outcome.NOT_RUN, cause="type_solved")),
+        ):
+            run.store.put(f"task/{number}", "outcome", 0, ending.model_dump(mode="json"))
+    page = reported(tmp_path / "run")
     (section,) = page.all("section", class_="trust")
     assert "not run count as not solved: 1 of 3; of the 2 that were played 1 were solved" in section
     assert "Left out, as their type was solved often enough in a row: 1." in section

@@ -1,6 +1,7 @@
-"""What methods record of their own, drawn as any tree of spans from name, title, status and payload."""
+"""Spans of methods in the report, drawn as a tree of names, titles, statuses and data."""
 
 import json
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -8,17 +9,19 @@ from typing import Any
 import pytest
 
 from planbook.config import Config
-from planbook.envs import Task
+from planbook.envs import Action, Observation
 from planbook.envs.browser import chromium
-from planbook.planner import Ending, Outcome
+from planbook.planner import Step
+from planbook.planner.spans import RecordedSpan, moment, spans_in
+from planbook.planner.strategies.advocate.tree import BranchTried
 from planbook.report import report_runs
 from planbook.report.charts import with_options
-from planbook.runs import Run
+from planbook.wording import harmless
 from tests.browser import need_browser
-from tests.command import ROOT, planbook
-from tests.reported import Page, asking_run, written
-from tests.searching import graph, played, search
-from tests.subtasking import NOTE
+from tests.flows import events
+from tests.golden import play
+from tests.reported import HIDDEN, HOSTILE, Page, asking_run, reported, written
+from tests.rows import FAILED, SOLVED, Book, new_run
 
 SHAPE = """const [spans] = arguments;
 const shape = (list) => [...list.children].flatMap((item) => {
@@ -32,148 +35,117 @@ const play = { play: 'task/0', spans: spans.map(([number, parent, status], order
 const drawn = make('div', {}, ...drawDocument({ task: { path: 'task/0' }, parts: [play] }, 'a'));
 return JSON.stringify(shape(drawn.querySelector('ul.tree')));"""
 TREES: dict[str, tuple[list[Any], list[Any]]] = {
-    "what was kept goes on at one level, what was left stands inside": (
+    "a kept branch continues at its level, a branch that was left is nested": (
         [(0, None, "kept"), (1, 0, "turned back"), (2, 0, "abandoned"), (3, 2, "failed"), (4, 2, "abandoned"),
          (5, 0, "kept"), (6, 5, "over"), (7, 5, "not tried"), (8, None, "not tried")],
         [0, 8, 1, 2, [3, 4], 5, 6, 7],
     ),
-    "a round that was left altogether stays in order": (
+    "a round without a kept branch stays in order": (
         [(0, None, "abandoned"), (1, 0, "turned back"), (2, None, "turned back")], [0, [1], 2],
     ),
-    "a long way stays at one level": (
+    "a long path stays at one level": (
         [(number, number - 1 if number else None, "abandoned") for number in range(30)], list(range(30)),
     ),
-    "samples stand before the one that was taken": (
+    "samples come before the one that was kept": (
         [(0, None, "kept"), (1, None, "turned back"), (2, 0, "kept")], [1, 0, 2],
     ),
-    "what cannot be a tree comes to an end": (
+    "a cycle of parents is drawn once": (
         [(0, None, "turned back"), (1, 0, "abandoned"), (0, 1, "failed")], [0, 1],
     ),
 }  # fmt: skip
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", TREES)
-def test_spans_with_parents_are_a_tree(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_spans_with_parents_are_drawn_as_a_tree(tmp_path: Path) -> None:
     need_browser()
-    folder = written(tmp_path_factory.mktemp("tree") / "run", lambda path: asking_run(path, seeds=1))
+    folder = written(tmp_path / "run", asking_run, seeds=1)
     report_runs([folder], None, None)
     driver = chromium.shared().driver
     driver.get((folder / "report.html").resolve().as_uri())
-    spans, shape = TREES[name]
-    assert json.loads(driver.execute_script(SHAPE, spans)) == json.loads(json.dumps(shape), parse_int=str)
+    for name, (spans, shape) in TREES.items():
+        assert json.loads(driver.execute_script(SHAPE, spans)) == json.loads(json.dumps(shape), parse_int=str), name
 
 
-@pytest.fixture(scope="module")
-def searched(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    return shown(
-        written(tmp_path_factory.mktemp("search") / "run", lambda path: played(path, "devils-advocate", search))
-    )
+def recorded(folder: Path, name: str, span: str) -> tuple[Page, list[RecordedSpan]]:
+    """Play a recording, and return the page of its report with the recorded spans of this name."""
+    play(name, folder)
+    page = reported(folder)
+    page.check()
+    assert len(page.all("details", class_="asked")) == len(events(folder, "ask"))
+    return page, [each for each in spans_in(events(folder)) if each.name == span]
 
 
-@pytest.fixture(scope="module")
-def passed(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    return shown(written(tmp_path_factory.mktemp("graph") / "run", lambda path: played(path, "agentkit", graph)))
-
-
-def shown(folder: Path) -> Page:
-    report_runs([folder], None, None)
-    return Page(folder / "report.html")
-
-
-def test_every_branch_is_on_the_page_with_its_status(searched: Page) -> None:
-    badges = searched.all("span", class_="kind")
-    fates = {fate: badges.count(fate) for fate in ("abandoned", "turned back", "failed", "kept", "over", "not tried")}
-    assert fates == {"abandoned": 2, "turned back": 3, "failed": 1, "kept": 1, "over": 1, "not tried": 2}
-    body = "".join(searched.all("main"))
-    for words in (
-        "a loop sees all of them",
-        "I looked into every box.",
-        "value: 0.25",
-        "visits: 3",
-        "agent.open('box_3')",
-    ):
-        assert words in body
-
-
-def test_cells_that_were_taken_back_look_so(searched: Page) -> None:
-    undone = searched.all("section", class_="undone")
+def test_every_branch_is_shown_with_its_status(tmp_path: Path) -> None:
+    page, branches = recorded(tmp_path / "run", "devils-advocate-minecraft-chances", "branch")
+    statuses = Counter(branch.status for branch in branches)
+    assert statuses.keys() == {"turned back", "kept", "over", "not tried"}
+    badges = page.all("span", class_="kind")
+    assert all(badges.count(status) == statuses[status] for status in ("turned back", "kept", "over"))
+    assert "not tried" in badges  # one is lost: it was noted while a branch that is not its parent was open
+    body = "".join(page.all("main"))
+    assert all(str(branch.data["history"]) in body for branch in branches)
+    undone = page.all("section", class_="undone")
     assert undone
     assert all("taken back" in each for each in undone)
-    stays = searched.all("li", class_="stays")[0]
-    assert stays.startswith("agent.put('book')")
-    assert "A rewind does not undo this change: the rewind kept it." in stays
+    assert "plans revised 0.50 times" in page.all("section", class_="figures")[0]
 
 
-def test_a_graph_is_drawn_above_its_nodes(passed: Page) -> None:
-    assert [each.partition("done")[0] for each in passed.all("details", class_="graph")]
-    assert sum("graph of 4 nodes" in each for each in passed.all("summary")) == 3
-    titles = [each for each in passed.all("summary") if each.endswith("node")]
-    assert len(titles) == 12
-    assert len(passed.all("details", class_="asked")) == 11
-    assert any('"done when": [' in each for each in passed.all("pre"))
+def test_hostile_spans_and_lasting_actions_are_shown(tmp_path: Path) -> None:
+    with closing(new_run(tmp_path / "run", "a", planner="devils-advocate")) as run:
+        book, (entry,) = Book(run, "task/0"), run.entries()
+        scope, seen = f"{book.scope}/advocate/0", Observation("You put book on the table.", lasting=True)
+        book.put(book.scope, "task", {"task": entry.task.model_dump(), "observation": {"text": "Boxes."}})
+        step = Step(scope=scope, cell=0, line=1, action=Action("put", ("book",)), observation=seen)
+        book.put(book.scope, "act", step.model_dump(mode="json"))
+        book.put(book.scope, "rewind", {"path": scope, "steps": 0})
+        tried = BranchTried(round=0, number=0, subtask=HOSTILE, code="x", fate="abandoned", value=0.25, visits=7)
+        texts = {"why": f"{HOSTILE} {HIDDEN}", "history": HOSTILE, "mapped": "agent.open('box_3')"}
+        failed = BranchTried(round=0, number=1, parent=0, subtask="a", code="y", fate="failed")
+        for branch in (tried.model_copy(update=texts), failed):
+            book.put(scope, "span", moment(branch))
+        body = {"by": "executor", "text": "part", "depth": 1, "done": False, "note": HOSTILE}
+        book.put(f"{book.scope}/execute/0", "subtask", body)
+        book.end(FAILED)
+    page = reported(tmp_path / "run")
+    page.check()
+    shown = "".join(page.all("main"))
+    for text in (HOSTILE, harmless(HIDDEN), "value: 0.25", "visits: 7", "agent.open('box_3')"):
+        assert text in shown
+    assert {"abandoned", "failed"} <= set(page.all("span", class_="kind"))
+    (lasting,) = page.all("li", class_="stays")
+    assert lasting.startswith("agent.put('book')")
+    assert "A rewind does not undo this change: the rewind kept it." in lasting
 
 
-@pytest.mark.parametrize("name", ["searched", "passed"])
-def test_nothing_that_was_said_runs_or_hides(name: str, request: pytest.FixtureRequest) -> None:
-    page: Page = request.getfixturevalue(name)
-    assert page.source.count("<script>") == 1
-    assert "<img" not in page.source
-    assert all(each.isprintable() or each in "\n\t" for each in page.source)
-    names = page.values("id")
-    assert len(names) == len(set(names))
-    assert {link.removeprefix("#") for link in page.values("href")} <= set(names)
+def test_a_graph_is_drawn_above_its_nodes(tmp_path: Path) -> None:
+    page, nodes = recorded(tmp_path / "run", "agentkit-shopping", "node")
+    summaries = page.all("summary")
+    assert len(page.all("details", class_="graph")) == sum("graph of " in each for each in summaries) == 5
+    assert sum(each.endswith("node") for each in summaries) == len(nodes) == 30
+    assert any('"elements": [' in each for each in page.all("pre"))
+    assert "Passes over the graph: 5" in page.all("section", class_="figures")[0]
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("search", "plans revised 1.00 times"), ("search", "remedies tried 3, kept 0"), ("graph", "3")]
-)
-def test_the_figures_of_a_method_stand_above_the_episodes(name: str, words: str, searched: Page, passed: Page) -> None:
-    page = searched if name == "search" else passed
-    assert words in page.all("section", class_="figures")[0]
+def test_subtasks_are_shown_with_their_cells(tmp_path: Path) -> None:
+    page, subtasks = recorded(tmp_path / "run", "adapt-textcraft-stepwise", "subtask")
+    codes = [str(event.body["code"]).rstrip() for event in events(tmp_path / "run", "cell")]
+    assert sorted(map(str.rstrip, page.all("pre", class_="code"))) == sorted(codes)
+    titles = "".join(page.all("summary"))
+    assert subtasks
+    assert all(subtask.title in titles for subtask in subtasks)
 
 
-def run_adapt(folder: Path, answer: str, d_max: int) -> Path:
-    model = f"scripted:{ROOT / 'tests' / 'subtasking.py'}:{answer}"
-    command = "run --planner adapt --env toy --task fetch_two/0 --task fetch/1 --actions 90 --out".split()
-    finished = planbook(*command, folder, "--model", model, "--planner-option", f"d_max={d_max}")
-    assert finished.returncode == 0, finished.stderr
-    return folder
-
-
-def test_sub_tasks_stand_in_each_other_and_false_claims_are_named(tmp_path: Path) -> None:
-    deep, shallow = run_adapt(tmp_path / "deep", "answer", 3), run_adapt(tmp_path / "d1", "answer", 1)
-    boastful = run_adapt(tmp_path / "boastful", "boastful", 2)
-    page = shown(deep)
-    with closing(Run.open(deep)) as run:
-        cells: list[Any] = [event.body for event in run.store.events(kind="cell")]
-        asks = sum(1 for _ in run.store.events(kind="ask"))
-    assert sorted(code.rstrip() for code in page.all("pre", class_="code")) == sorted(
-        cell["code"].rstrip() for cell in cells
-    )
-    assert len(page.all("details", class_="asked")) == asks
-    assert NOTE in "".join(page.all("summary"))
-    assert NOTE not in page.source
-    (trusted,) = shown(boastful).all("section", class_="trust")
-    assert "Claims that are false: fetch_two/0, fetch/1" in trusted
-    for runs, drawn in (([shallow, deep, boastful], True), ([deep, boastful], False)):
-        report_runs(runs, tmp_path / "page.html", None)
-        captions = Page(tmp_path / "page.html").all("figcaption")
-        assert any(each.startswith("Success by d_max") for each in captions) is drawn
-
-
-def test_spans_of_planbook_0_1_are_drawn_too(tmp_path: Path) -> None:
-    task = Task(id="t/0", env="toy", split="all", type="t", goal="g")
+def test_spans_of_planbook_0_1_are_shown(tmp_path: Path) -> None:
     near, far = "agent.mine({'log': 1}, None)", "agent.mine('<b>')"
     tried: Any = {"goal": near, "chosen": near, "done": True, "candidates": [far, near], "predicted": [11.0, 10.0]}
     failed: Any = {"goal": "agent.mine('log')", "done": False, "reason": "no tree </pre><b>"}
-    with closing(Run.create(tmp_path / "run", Config(planner="deps", env="toy", actions=9), [task])) as run:
-        begun = {"task": task.model_dump(), "observation": {"text": "A wood."}}
-        run.store.put("task/0/round/0", "task", 0, begun)
-        for number, body in enumerate((tried, failed)):
-            run.store.put("task/0/round/0/plan/0", "goal", number, body)
-        run.store.put("task/0", "outcome", 0, Ending(outcome=Outcome.DIRECT_SUCCESS).model_dump(mode="json"))
-    page = shown(tmp_path / "run")
+    with closing(new_run(tmp_path / "run", "t", planner="deps")) as run:
+        book, (entry,) = Book(run, "task/0"), run.entries()
+        book.put(book.scope, "task", {"task": entry.task.model_dump(), "observation": {"text": "A wood."}})
+        for body in (tried, failed):
+            book.put(f"{book.scope}/plan/0", "goal", body)
+        book.end(SOLVED)
+    page = reported(tmp_path / "run")
     body = "".join(page.all("main"))
     for words in (near, far, "11", "no tree </pre><b>"):
         assert words in body
@@ -181,7 +153,7 @@ def test_spans_of_planbook_0_1_are_drawn_too(tmp_path: Path) -> None:
     assert "goals tried 2, done 1, failed 1" in page.all("section", class_="figures")[0]
 
 
-def test_the_graph_that_was_gone_through_is_named_where_it_was_not_chosen() -> None:
+def test_the_default_graph_of_the_environment_is_an_option_in_charts() -> None:
     def graph_of(env: str) -> Any:
         return with_options(Config(planner="agentkit", env=env, actions=5))["planner_options"].get("graph")
 

@@ -1,10 +1,10 @@
-"""Why episodes were not solved, as people read it: nobody knows the short names."""
+"""Reasons for failure, in words instead of short names."""
 
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
 from planbook.planner.ending import NOT_JUDGED, Judgement, ending_of
 from planbook.replay import describe
-from planbook.results.summary import summarise
+from planbook.results.summary import Summary, summarise
 from planbook.results.telling import failure_lines
 from planbook.runs import Entry
 from tests.rows import results
@@ -13,36 +13,35 @@ DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)
 ANSWERED = Judgement(unjudged="answer: 42")
 
 
-def entry(index: int) -> Entry:
-    return Entry(index=index, task=Task(id=f"t{index}", env="w", split="s", type="k", goal="g"))
-
-
-def said(ending: Ending) -> str:
+def described(ending: Ending) -> str:
     return describe("outcome", ending.model_dump(mode="json"))
 
 
-def test_an_episode_that_nobody_can_judge_is_reported_with_its_answer_and_not_counted() -> None:
+def summary(ending: Ending) -> Summary:
+    entry = Entry(index=0, task=Task(id="t0", env="w", split="s", type="k", goal="g"))
+    return summarise(results([entry], {0: ending}), 1.0, "run")
+
+
+def test_an_episode_that_cannot_be_judged_is_reported_with_its_answer_and_not_counted() -> None:
     ending = ending_of(ANSWERED, DONE, 3, used_up=False)
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, NOT_JUDGED)
-    assert said(ending) == "not judged here; answer: 42 (after 3 actions)"
-    summary = summarise(results([entry(0)], {0: ending}), 1.0, "run")
-    assert (summary.solved, summary.failures) == (0, {NOT_JUDGED: 1})
-    assert list(failure_lines(summary)) == [
+    assert described(ending) == "not judged here; answer: 42 (after 3 actions)"
+    assert (summary(ending).solved, summary(ending).failures) == (0, {NOT_JUDGED: 1})
+    assert list(failure_lines(summary(ending))) == [
         "Not solved, by cause: not judged here 1.",
         "Not judged here, and not counted as solved: t0; answer: 42",
     ]
 
 
-def test_what_never_came_to_its_end_has_failed_whoever_judges() -> None:
+def test_an_episode_that_was_cut_off_has_failed_even_if_it_cannot_be_judged() -> None:
     stopped = (Feedback(kind=FeedbackKind.RAISED, text=""),)
     assert ending_of(ANSWERED, stopped, 3, used_up=False).cause == "raised"
     assert ending_of(ANSWERED, DONE, 3, used_up=True).cause == "out_of_budget"
 
 
-def test_an_episode_that_ended_unsolved_says_so_with_its_score() -> None:
+def test_an_episode_that_ended_unsolved_is_described_with_its_score() -> None:
     ending = ending_of(Judgement(Verdict(False, 0.75)), DONE, 3, used_up=False)
     assert ending.cause == "done"
-    assert said(ending) == "failure (the episode ended unsolved) after 3 actions, score 0.75"
-    (line,) = failure_lines(summarise(results([entry(0)], {0: ending}), 1.0, "run"))
-    assert line == "Not solved, by cause: the episode ended unsolved 1."
-    assert "score" not in said(ending_of(Judgement(), DONE, 3, used_up=False))
+    assert described(ending) == "failure (the episode ended unsolved) after 3 actions, score 0.75"
+    assert list(failure_lines(summary(ending))) == ["Not solved, by cause: the episode ended unsolved 1."]
+    assert "score" not in described(ending_of(Judgement(), DONE, 3, used_up=False))

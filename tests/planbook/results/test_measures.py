@@ -1,4 +1,4 @@
-"""What environments measure beside success, and Crafter's score: in the summary, the terminal and the report."""
+"""Measures of environments besides success, and Crafter's score: in the summary, the terminal and the report."""
 
 from io import StringIO
 from math import log
@@ -13,13 +13,12 @@ from rich.console import Console
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
-from planbook.report import report_runs
-from planbook.results.measures import Measure, known_milestones, overall, unlock_score
+from planbook.results.measures import Measure, known_milestones, milestones, overall, unlock_score
 from planbook.results.summary import Summary, summarise
 from planbook.results.telling import figure_parts, measure_lines, milestone_parts
 from planbook.runs import Entry
 from planbook.terminal.printing import print_parts
-from tests.command import planbook, result
+from tests.flows import Finished, here
 from tests.reported import Page
 from tests.rows import results
 
@@ -44,16 +43,14 @@ class Game(Toy):
 NAMES = ("a", "b", "c")
 
 
-def entry(index: int, kind: str = "x") -> Entry:
-    return Entry(index=index, task=Task(id=f"{kind}/{index}", env="toy", split="all", type=kind, goal=f"g {index}"))
-
-
 def ended(outcome: Outcome = Outcome.FAILURE, milestones: tuple[str, ...] = (), **measures: float) -> Ending:
     return Ending(outcome=outcome, cause="x", milestones=milestones, measures=measures)
 
 
 def summed(endings: dict[int, Ending], kinds: str, known: tuple[str, ...] = ()) -> Summary:
-    entries = [entry(number, kind) for number, kind in enumerate(kinds)]
+    """Summarise episodes, each of the type of one letter, with these endings by number."""
+    tasks = [Task(id=f"{kind}/{n}", env="toy", split="all", type=kind, goal=f"g {n}") for n, kind in enumerate(kinds)]
+    entries = [Entry(index=number, task=task) for number, task in enumerate(tasks)]
     return summarise(results(entries, endings), 1.0, "run", known=known)
 
 
@@ -65,14 +62,14 @@ def printed(parts: Any) -> str:
     return written.getvalue()
 
 
-def test_means_are_over_all_episodes_that_were_played_solved_or_not() -> None:
+def test_means_are_over_all_played_episodes() -> None:
     endings = {0: ended(reward=10.0), 1: ended(Outcome.DIRECT_SUCCESS, reward=20.0), 2: ended(Outcome.BROKEN)}
     summary = summed(endings, "xxxx")
     assert summary.measures == {"x": {"reward": Measure(mean=15.0, sd=7.0711, episodes=2)}}
     assert list(measure_lines(summary.measures)) == ["Measured in x: reward 15 ± 7.1; over 2 episodes."]
 
 
-def test_several_types_have_figures_each_and_together() -> None:
+def test_every_type_has_figures_and_so_have_all_together() -> None:
     summary = summed({0: ended(reward=1.0), 1: ended(reward=4.0, steps=9.0), 2: ended()}, "xyz")
     assert list(summary.measures) == ["x", "y", "all"]
     assert overall(summary.measures, "reward") == Measure(mean=2.5, sd=2.1213, episodes=2)
@@ -84,13 +81,13 @@ def test_several_types_have_figures_each_and_together() -> None:
     assert lines[2].endswith("over 1 to 2 episodes.")
 
 
-def test_an_environment_that_measures_nothing_has_no_such_figures() -> None:
+def test_an_environment_without_measures_has_no_figures() -> None:
     summary = summed({0: ended()}, "x")
     assert (summary.measures, summary.unlock_score) == ({}, None)
     assert list(figure_parts(summary)) == []
 
 
-def test_the_unlock_score_is_crafter_s() -> None:
+def test_the_unlock_score_is_that_of_crafter() -> None:
     assert unlock_score([1.0] * 22) == pytest.approx(100)
     assert unlock_score([0.0] * 22) == 0
     assert unlock_score([1.0] + [0.0] * 21) == pytest.approx(101 ** (1 / 22) - 1)
@@ -98,11 +95,25 @@ def test_the_unlock_score_is_crafter_s() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=22))
-def test_an_unlock_score_lies_between_the_least_and_the_mean(shares: list[float]) -> None:
+def test_an_unlock_score_lies_between_the_minimum_and_the_mean(shares: list[float]) -> None:
     assert 100 * min(shares) - 1e-9 <= unlock_score(shares) <= 100 * sum(shares) / len(shares) + 1e-9
 
 
-def test_all_that_can_be_reached_is_reported_whatever_the_goals_are() -> None:
+def test_milestones_are_counted_for_types_whose_tasks_have_one_goal() -> None:
+    goals = {"one": "a", "two": "b", "mixed": "c"}
+    reached = [("one", ("log",)), ("one", ("log", "planks")), ("one", ()), ("two", ()), ("mixed", ("log",))]
+    tasks = [
+        Task(id=f"{n}", env="toy", split="all", type=kind, goal=goals[kind]) for n, (kind, _) in enumerate(reached)
+    ]
+    entries = [Entry(index=number, task=task) for number, task in enumerate(tasks)]
+    entries.append(Entry(index=len(tasks), task=tasks[-1].model_copy(update={"goal": "another"})))
+    endings = {number: ended(milestones=names) for number, (_, names) in enumerate(reached)}
+    found = milestones(results(entries, endings))
+    assert found == {"one": {"log": (2, 3), "planks": (1, 3)}}
+    assert list(milestone_parts(found, None)) == ["Reached in one: log 2/3, planks 1/3."]
+
+
+def test_all_known_milestones_are_reported_even_if_goals_differ() -> None:
     endings = {0: ended(milestones=("b",)), 1: ended(milestones=("a", "b"))}
     summary = summed(endings, "xxxx", NAMES)
     assert summary.milestones == {"x": {"b": (2, 4), "a": (1, 4), "c": (0, 4)}}
@@ -118,13 +129,13 @@ def test_all_that_can_be_reached_is_reported_whatever_the_goals_are() -> None:
     assert f"Unlock score, over all of them: {summary.unlock_score:.2f} %." in text
 
 
-def test_several_types_make_one_score() -> None:
+def test_several_types_have_one_score() -> None:
     endings = {0: ended(milestones=("a",)), 1: ended(milestones=("a", "b"))}
     assert summed(endings, "xy", NAMES).unlock_score == round(unlock_score([1.0, 0.5, 0.0]), 2)
     assert summed({}, "xy", NAMES).unlock_score == 0
 
 
-def test_a_task_that_asks_for_one_milestone_alone_is_no_part_of_the_score() -> None:
+def test_a_task_for_a_single_milestone_does_not_count_for_the_score() -> None:
     endings = {0: ended(milestones=("a", "b")), 1: ended(milestones=("a",)), 2: ended(milestones=("c", "a"))}
     summary = summed(endings, "xxb", NAMES)
     assert summary.unlock_score == round(unlock_score([1.0, 0.5, 0.0]), 2)
@@ -136,35 +147,29 @@ def test_a_task_that_asks_for_one_milestone_alone_is_no_part_of_the_score() -> N
     assert (alone.unlock_score, alone.milestones) == (None, {"b": {"a": (1, 1)}})
 
 
-def test_an_environment_that_is_gone_has_no_known_milestones(tmp_path: Path) -> None:
+def test_a_missing_environment_has_no_known_milestones(tmp_path: Path) -> None:
     assert known_milestones(Config(planner="react", env=f"{tmp_path / 'gone.py'}:Game", actions=1)) == ()
 
 
-@pytest.fixture(scope="module")
-def game(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("world") / "game.py"
-    path.write_text(ENVIRONMENT)
-    return f"{path}:Game"
+def test_a_run_reports_measures_and_milestones_everywhere(tmp_path: Path) -> None:
+    (tmp_path / "game.py").write_text(ENVIRONMENT)
 
+    def play(code: str, out: str) -> Finished:
+        command = ("run", "--planner", "code", "--planner-option", f"code={code}", "--seeds", "0-2", "--types", "fetch")
+        return here(*command, "--env", f"{tmp_path / 'game.py'}:Game", "--json", "--out", tmp_path / out)
 
-def test_a_run_tells_them_everywhere(tmp_path: Path, game: str) -> None:
-    code = "agent.open('box_1')\nagent.open('box_2')"
-    command = ["run", "--planner", "code", "--planner-option", f"code={code}", "--env", game, "--seeds", "0-2"]
-    finished = planbook(*command, "--types", "fetch", "--json", "--out", tmp_path / "run")
-    assert finished.returncode == 0, finished.stderr
-    found = result(finished)
+    finished = play("agent.open('box_1')\nagent.open('box_2')", "run")
+    found = finished.result
     assert found["measures"] == {"fetch": {"reward": {"mean": 2.0, "sd": 0.0, "episodes": 3}}}
     none = {name: [0, 3] for name in ("take a thing", "put a thing", "win")}
     assert found["milestones"]["fetch"] == {"open a box": [3, 3], **none}
     assert found["unlock_score"] == round(101**0.25 - 1, 2)
     assert "Measured in fetch: reward 2 ± 0; over 3 episodes." in finished.stderr
     assert finished.stderr.count("open a box") == 1
-    command[4] = "code=agent.open('moon')"
-    nothing = result(planbook(*command, "--types", "fetch", "--json", "--out", tmp_path / "nothing"))
-    assert nothing["measures"]["fetch"]["reward"]["mean"] == 0.0, "nothing was reached, and it is measured too"
-    report_runs([tmp_path / "run"], None, None)
-    page = Page(tmp_path / "run" / "report.html")
-    (reached,) = page.all("section", class_="figures")
+    nothing = play("agent.open('moon')", "nothing").result
+    assert nothing["measures"]["fetch"]["reward"]["mean"] == 0.0, "an episode without any milestone is measured too"
+    here("report", tmp_path / "run")
+    (reached,) = Page(tmp_path / "run" / "report.html").all("section", class_="figures")
     assert "reward" in reached
     assert f"Unlock score, over all of them: {found['unlock_score']:.2f} %." in reached
     assert "take a thing0 / 30.0%" in reached

@@ -1,4 +1,4 @@
-"""A store in PostgreSQL: what other processes, other people and the server itself may do to it."""
+"""A store in PostgreSQL: other writers, lost connections, passwords, and faulty databases."""
 
 import subprocess
 import sys
@@ -28,44 +28,23 @@ def store(schema: Schema) -> Iterator[Store]:
         yield opened
 
 
-def test_an_id_that_is_committed_late_is_waited_for(schema: Schema, store: Store) -> None:
-    """Ids are given out before the commit: who has seen a later one would not ask for the first again."""
+def test_a_reader_waits_for_an_id_that_is_committed_late(schema: Schema, store: Store) -> None:
+    """Ids are assigned before the commit; a reader that has seen a later one never asks for an earlier one."""
     add = SQL("INSERT INTO {} (scope, kind, n, body, at) VALUES ('task/0', 'act', 0, '{{}}', 0)")
-    found: list[tuple[int, str]] = []
+    read: list[tuple[int, str]] = []
     with psycopg.connect(schema.url) as late:
         late.execute(add.format(Identifier(schema.schema, "event")))
         store.put("task/1", "act", 0, {})
         assert [event.scope for event in store.events()] == ["task/1"], "the second id is there, the first is not"
-        reader = threading.Thread(target=lambda: found.extend((id, event.scope) for id, event in store.since(0)))
+        reader = threading.Thread(target=lambda: read.extend((id, event.scope) for id, event in store.since(0)))
         reader.start()
         reader.join(0.5)
-        assert reader.is_alive(), "it did not wait for the first"
+        assert reader.is_alive(), "it does not wait for the first"
     reader.join(30)
-    assert found == [(1, "task/0"), (2, "task/1")]
+    assert read == [(1, "task/0"), (2, "task/1")]
 
 
-def test_who_follows_many_writers_misses_no_event(schema: Schema, store: Store) -> None:
-    def write(number: int) -> None:
-        with closing(Store(schema)) as own:
-            for n in range(100):
-                own.put(f"task/{number}", "act", n, {"n": n})
-
-    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for writer in writers:
-        writer.start()
-    seen: list[tuple[str, int]] = []
-    ids = [0]
-    writing = True
-    while writing:
-        writing = any(writer.is_alive() for writer in writers)
-        for id, event in store.since(ids[-1]):
-            ids.append(id)
-            seen.append((event.scope, event.n))
-    assert ids == sorted(ids)
-    assert sorted(seen) == [(f"task/{number}", n) for number in range(4) for n in range(100)]
-
-
-def test_a_second_player_is_refused_until_the_first_has_ended(schema: Schema, store: Store) -> None:
+def test_a_run_is_played_by_one_process_at_a_time(schema: Schema, store: Store) -> None:
     store.claim()
     with closing(Store(schema)) as other:
         with pytest.raises(BadRun, match="is being played by another process"):
@@ -76,7 +55,7 @@ def test_a_second_player_is_refused_until_the_first_has_ended(schema: Schema, st
         other.claim()
 
 
-def test_two_runs_of_a_database_do_not_wait_for_each_other(postgres: Server, store: Store) -> None:
+def test_two_runs_in_one_database_are_independent(postgres: Server, store: Store) -> None:
     store.claim()
     with closing(Store(begin_schema(postgres.url))) as other:
         other.claim()
@@ -85,7 +64,7 @@ def test_two_runs_of_a_database_do_not_wait_for_each_other(postgres: Server, sto
     assert list(store.events()) == []
 
 
-def test_a_connection_that_is_lost_is_reported_in_one_line_and_nothing_is_lost(
+def test_a_lost_connection_is_reported_in_one_line_and_loses_no_event(
     postgres: Server, schema: Schema, store: Store
 ) -> None:
     store.put("task/0", "act", 0, {"before": True})
@@ -102,7 +81,7 @@ def test_a_connection_that_is_lost_is_reported_in_one_line_and_nothing_is_lost(
         assert [event.body for event in again.events()] == [{"before": True}]
 
 
-def test_a_schema_that_was_dropped_is_reported(postgres: Server, schema: Schema) -> None:
+def test_a_dropped_schema_is_reported(postgres: Server, schema: Schema) -> None:
     postgres.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(schema.schema)))
     with pytest.raises(BadRun, match="holds no run: its tables no longer exist"):
         Store(schema)
@@ -132,7 +111,7 @@ def test_a_missing_or_wrong_password_is_reported(
         opened.put("task/0", "act", 0, {})
 
 
-def test_what_is_wrong_with_a_url_is_reported(postgres: Server) -> None:
+def test_faulty_urls_are_reported(postgres: Server) -> None:
     with pytest.raises(BadArgument, match="write postgresql://USER@HOST/DATABASE"):
         begin_schema("mysql://me@host/db")
     with pytest.raises(BadRun, match='database "nowhere" does not exist; create it with createdb'):
@@ -143,7 +122,7 @@ def test_what_is_wrong_with_a_url_is_reported(postgres: Server) -> None:
         begin_schema("postgresql://me:secret@host/db?nothing=1")
 
 
-def test_without_the_right_to_make_a_schema_the_error_has_the_grant(postgres: Server) -> None:
+def test_a_user_who_may_not_create_a_schema_is_shown_the_grant(postgres: Server) -> None:
     postgres.execute(SQL("CREATE ROLE guest LOGIN PASSWORD {}").format(postgres.password))
     try:
         with pytest.raises(BadRun, match='let its owner run: GRANT CREATE ON DATABASE "postgres" TO "guest"'):
@@ -152,14 +131,14 @@ def test_without_the_right_to_make_a_schema_the_error_has_the_grant(postgres: Se
         postgres.execute(b"DROP ROLE guest")
 
 
-def test_a_database_that_has_not_every_character_is_refused(postgres: Server) -> None:
+def test_a_database_without_utf8_is_refused(postgres: Server) -> None:
     postgres.execute(b"CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     with pytest.raises(BadRun, match="the database is in LATIN1; make one with: createdb --encoding UTF8"):
         begin_schema(postgres.url_of("latin"))
 
 
 @pytest.mark.parametrize("statement", ["CREATE SCHEMA", "CREATE TABLE"])
-def test_a_server_that_dies_while_a_place_is_made_is_reported(postgres: Server, statement: str) -> None:
+def test_a_server_that_dies_while_a_schema_is_created_is_reported(postgres: Server, statement: str) -> None:
     name = f"mortal_{statement[-5:].lower()}"
     postgres.execute(f"CREATE DATABASE {name}".encode())
     with psycopg.connect(postgres.url_of(name), autocommit=True) as connection:
@@ -171,7 +150,7 @@ def test_a_server_that_dies_while_a_place_is_made_is_reported(postgres: Server, 
         begin_schema(postgres.url_of(name))
 
 
-def test_without_psycopg_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_psycopg_is_reported_with_the_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "planbook.store.postgres", raising=False)
     monkeypatch.delattr("planbook.store.postgres", raising=False)
@@ -180,8 +159,7 @@ def test_without_psycopg_the_error_says_how_to_install_it(monkeypatch: pytest.Mo
 
 
 @pytest.mark.deep
-def test_the_server_of_the_tests_ends_with_them() -> None:
-    """However they end: here by a kill."""
+def test_the_test_server_ends_when_the_tests_are_killed() -> None:
     begin = (
         "import os, signal; from tests.postgres import need_postgres, running\n"
         "with running(need_postgres()) as server:\n"

@@ -1,4 +1,4 @@
-"""Runs whose events are in PostgreSQL: played, killed, gone on with and told from there, by the command line."""
+"""Runs whose events are in PostgreSQL: they are played, killed, resumed, joined and reported."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from planbook.runs import Run
 from planbook.watching.following import Following
 from tests.command import ROOT
 from tests.executing import TASKS, command, kill, processes, start, wait_until
-from tests.flows import here, scripted
+from tests.flows import here, refusal, scripted
 from tests.killing import KILLED, lives
 from tests.postgres import Server
 
@@ -23,7 +23,7 @@ PLAY = ("run", "--planner", "procedures", "--env", "toy")
 
 
 @pytest.fixture(autouse=True)
-def _knows_the_password(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def _password(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPASSWORD", postgres.password)
 
 
@@ -33,24 +33,24 @@ def killed_after(events: int, *arguments: object) -> None:
 
 
 def events(folder: Path) -> list[tuple[str, str, int, Body]]:
-    """In any order, and without the sittings: of them there are as many as lives."""
+    """Return the events in a fixed order, without those of each invocation."""
     with closing(Run.open(folder)) as run:
         rows = [(row.scope, row.kind, row.n, row.body) for row in run.store.events() if row.kind != "sitting"]
     return sorted(rows, key=lambda row: row[:3])
 
 
-def test_processes_that_share_a_database_keep_to_one_budget(tmp_path: Path, postgres: Server) -> None:
+def test_processes_with_one_database_share_one_budget(tmp_path: Path, postgres: Server) -> None:
     folder, tokens = tmp_path / "run", 30_000
-    asked = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9", "--jobs", 4)
+    arguments = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9", "--jobs", 4)
     hosted = ("--executor", "processes", "--store", postgres.url, "--budget", f"tokens={tokens}")
-    stopped = here(*asked, *hosted, "--json", "--out", folder)
+    stopped = here(*arguments, *hosted, "--json", "--out", folder)
     assert stopped.returncode == 4, stopped.printed
     assert tokens - 10_000 < stopped.result["tokens"] <= tokens
     assert here("run", "--resume", folder, "--budget", "tokens=1000000", "--json").result["tasks"] == 20
 
 
 @pytest.mark.deep
-def test_a_run_that_is_killed_again_and_again_ends_as_one_in_a_file(tmp_path: Path, postgres: Server) -> None:
+def test_a_run_that_is_killed_three_times_ends_like_one_in_a_file(tmp_path: Path, postgres: Server) -> None:
     undisturbed, folder = tmp_path / "undisturbed", tmp_path / "run"
     assert here(*PLAY, "--out", undisturbed).returncode == 0
     killed_after(25, *PLAY, "--jobs", 2, "--out", folder, "--store", postgres.url)
@@ -61,14 +61,13 @@ def test_a_run_that_is_killed_again_and_again_ends_as_one_in_a_file(tmp_path: Pa
     finished = here("run", "--resume", folder, "--json")
     assert (finished.returncode, finished.result["solved"]) == (0, 10), finished.stderr
     assert events(folder) == events(undisturbed)
-
     assert here("replay", folder, "--json").result["by_sameness"]["same"] == 10
     report = tmp_path / "report.html"
     assert here("report", folder, "--out", report).returncode == 0
     assert "fetch_two" in report.read_text()
 
 
-def test_the_folder_says_where_the_events_are_but_for_the_password(
+def test_the_folder_has_the_url_of_the_database_without_the_password(
     tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "run"
@@ -79,7 +78,7 @@ def test_the_folder_says_where_the_events_are_but_for_the_password(
     assert written["url"] == postgres.url_of("postgres", password="")
     assert written["schema"].startswith("planbook_20")
     again = here(*PLAY, "--out", folder, "--store", postgres.url)
-    assert again.returncode == 0, "the URL that has the password is the same place"
+    assert again.returncode == 0, "the URL with the password is the same place"
     for arguments in (("run", "--resume", folder), ("report", folder, "--out", tmp_path / "report.html")):
         refused = here(*arguments)
         assert refused.returncode == 2
@@ -88,18 +87,16 @@ def test_the_folder_says_where_the_events_are_but_for_the_password(
     assert postgres.password not in "".join(path.read_text() for path in folder.iterdir())
 
 
-def test_another_database_is_another_run(tmp_path: Path, postgres: Server) -> None:
+def test_a_run_with_another_store_is_another_run(tmp_path: Path, postgres: Server) -> None:
     folder, elsewhere = tmp_path / "run", postgres.database()
     assert here(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
-    refused = here(*PLAY, "--out", folder, "--store", elsewhere)
-    assert (refused.returncode, "holds another run (other store)" in refused.stderr) == (2, True)
     assert here(*PLAY, "--out", tmp_path / "file").returncode == 0
-    refused = here(*PLAY, "--out", tmp_path / "file", "--store", postgres.url)
-    assert (refused.returncode, "holds another run (other store)" in refused.stderr) == (2, True)
+    for out, store in ((folder, elsewhere), (tmp_path / "file", postgres.url)):
+        assert "holds another run (other store)" in refusal(*PLAY, "--out", out, "--store", store)
 
 
 def test_a_player_on_another_machine_is_refused(tmp_path: Path, postgres: Server) -> None:
-    """Its folder is a copy; the lock of the folder says nothing there, that of the database does."""
+    """The lock of a copied folder says nothing; the lock of the database does."""
     folder, copy = tmp_path / "run", tmp_path / "copy"
     assert here(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
     shutil.copytree(folder, copy)
@@ -108,15 +105,15 @@ def test_a_player_on_another_machine_is_refused(tmp_path: Path, postgres: Server
             Run.open(copy, to_play=True)
         with closing(Following(copy)) as following:
             following.catch_up()
-            assert following.played, "planbook watch knows it all the same"
+            assert following.played, "planbook watch sees it too"
     with closing(Run.open(copy)) as run:
         assert not run.is_played
     Run.open(copy, to_play=True).close()
 
 
 @pytest.mark.deep
-def test_a_server_that_ends_in_mid_run_ends_the_run_with_one_line(tmp_path: Path, postgres: Server) -> None:
-    """Each connection is cut as soon as it has written something; the rest is played when it can be reached again."""
+def test_a_lost_server_ends_the_run_with_one_line(tmp_path: Path, postgres: Server) -> None:
+    """The rest is played when the server can be reached again."""
     folder = tmp_path / "run"
     url = postgres.database()
     command = [sys.executable, "-m", "planbook", *PLAY, "--repeats", "8", "--out", str(folder), "--store", url]
@@ -136,8 +133,8 @@ def test_a_server_that_ends_in_mid_run_ends_the_run_with_one_line(tmp_path: Path
 
 
 @pytest.mark.deep
-def test_another_process_joins_a_run_and_one_that_is_killed_loses_nothing(tmp_path: Path, postgres: Server) -> None:
-    """Each of three processes leases episodes; what the killed one had begun goes on in another."""
+def test_a_process_joins_a_run_and_loses_nothing_when_it_is_killed(tmp_path: Path, postgres: Server) -> None:
+    """Three processes lease episodes; those of the killed process continue in another."""
     undisturbed, shared = tmp_path / "undisturbed", tmp_path / "shared"
     assert here(*command(undisturbed, *TASKS)).returncode == 0
     driver = start(command(shared, *TASKS, "--jobs", 1, "--json", "--store", postgres.url, pause=0.3))
@@ -156,18 +153,13 @@ def test_another_process_joins_a_run_and_one_that_is_killed_loses_nothing(tmp_pa
     assert {driver.pid, lost.pid, joined.pid} == processes(shared)
     assert events(shared / "run") == events(undisturbed / "run")
     played = json.loads(joined_output.splitlines()[-1])["episodes"]
-    assert 0 < played == len([each for each in processes_of(shared) if each == joined.pid])
+    begun = [int(line) for file in (shared / "begun").iterdir() for line in file.read_text().split()]
+    assert 0 < played == begun.count(joined.pid)
     summary = json.loads(driver_output.splitlines()[-1])
     assert (summary["solved"], summary["tasks"]) == (12, 12)
 
 
-def processes_of(folder: Path) -> list[int]:
-    """The processes in which episodes have begun, one for each time."""
-    return [int(line) for file in (folder / "begun").iterdir() for line in file.read_text().split()]
-
-
-def test_nobody_joins_a_run_that_is_not_played(tmp_path: Path) -> None:
+def test_a_run_that_is_not_played_cannot_be_joined(tmp_path: Path) -> None:
     assert here(*PLAY, "--out", tmp_path / "run").returncode == 0
-    refused = here("join", tmp_path / "run")
-    assert refused.returncode == 2
-    assert f"no process plays {tmp_path / 'run'}; resume it with: planbook run --resume" in refused.printed
+    message = f"no process plays {tmp_path / 'run'}; resume it with: planbook run --resume"
+    assert message in refusal("join", tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Several processes at one store: nobody loses an event, or plays an episode that another one plays."""
+"""Several processes with one store: no event is lost, and no episode is played twice."""
 
 import multiprocessing
 import signal
@@ -24,7 +24,7 @@ def write(place: Place, scope: str) -> None:
     store.close()
 
 
-def test_processes_write_side_by_side_and_none_loses_an_event(place: Place) -> None:
+def test_processes_that_write_at_the_same_time_lose_no_event(place: Place) -> None:
     writers = [FORK.Process(target=write, args=(place, f"task/{number}")) for number in range(3)]
     for writer in writers:
         writer.start()
@@ -39,19 +39,20 @@ def test_processes_write_side_by_side_and_none_loses_an_event(place: Place) -> N
     store.close()
 
 
-def test_an_event_that_two_processes_write_is_refused(place: Place) -> None:
+def test_an_event_is_never_overwritten(place: Place) -> None:
     one, other = Store(place), Store(place)
     one.put("task/0", "act", 0, {"by": "one"})
     with pytest.raises(BadRun, match="written twice"):
         other.put("task/0", "act", 0, {"by": "other"})
-    assert [event.body for event in other.events()] == [{"by": "one"}]
+    other.put("task/0", "act", 1, {"by": "other"})
+    assert [event.body["by"] for event in other.events()] == ["one", "other"]
     one.close()
     other.close()
 
 
 @contextmanager
-def waited_for(store: Store, index: int) -> Iterator[None]:
-    """Hold an episode as soon as nobody else does."""
+def hold_when_free(store: Store, index: int) -> Iterator[None]:
+    """Hold an episode as soon as it is free."""
     while True:
         with store.hold(index) as held:
             if held:
@@ -67,24 +68,24 @@ def hold(place: Place, index: int, held: Signal) -> None:
         signal.pause()
 
 
-def test_an_episode_is_held_until_its_process_dies(place: Place) -> None:
-    held, begun = FORK.Event(), threading.Event()
+def test_an_episode_is_free_when_its_process_dies(place: Place) -> None:
+    held, waiting = FORK.Event(), threading.Event()
     holder = FORK.Process(target=hold, args=(place, 7, held))
     holder.start()
     assert held.wait(30)
     store = Store(place)
     seen: list[str] = []
 
-    def wait_for_it() -> None:
-        begun.set()
-        with waited_for(store, 7):
+    def wait() -> None:
+        waiting.set()
+        with hold_when_free(store, 7):
             seen.append("held")
 
-    waiter = threading.Thread(target=wait_for_it)
+    waiter = threading.Thread(target=wait)
     waiter.start()
     with store.hold(8) as other:
         assert other
-        begun.wait()
+        waiting.wait()
         time.sleep(0.3)
         assert seen == []
     holder.kill()
@@ -94,8 +95,8 @@ def test_an_episode_is_held_until_its_process_dies(place: Place) -> None:
     store.close()
 
 
-def test_what_else_the_process_closes_lets_no_episode_go(place: Place) -> None:
-    """Locks of POSIX are gone as soon as the process closes the file anywhere; these are not."""
+def test_closing_another_store_frees_no_episode(place: Place) -> None:
+    """A POSIX lock would be lost as soon as the process closes the file anywhere."""
     store = Store(place)
     with store.hold(3):
         Store(place).close()
@@ -103,11 +104,11 @@ def test_what_else_the_process_closes_lets_no_episode_go(place: Place) -> None:
             store.put("task/4", "act", 0, {})
         got, other = threading.Event(), Store(place)
 
-        def wait_for_it() -> None:
-            with waited_for(other, 3):
+        def wait() -> None:
+            with hold_when_free(other, 3):
                 got.set()
 
-        waiter = threading.Thread(target=wait_for_it)
+        waiter = threading.Thread(target=wait)
         waiter.start()
         assert not got.wait(0.3)
     assert got.wait(30)
@@ -116,8 +117,7 @@ def test_what_else_the_process_closes_lets_no_episode_go(place: Place) -> None:
     store.close()
 
 
-def test_a_lease_counts_the_workers_that_were_lost_until_an_episode_gets_further(store: Store) -> None:
-
+def test_a_lease_counts_lost_workers_until_the_episode_progresses(store: Store) -> None:
     def take(episode: int, worker: str, events: int) -> int:
         losses = store.leases.losses(episode, lambda: events)
         store.leases.take(episode, worker, losses)

@@ -1,4 +1,4 @@
-"""The store, in a file as in PostgreSQL: append-only, durable, and long texts only once."""
+"""The store, in a file and in PostgreSQL."""
 
 import sqlite3
 from contextlib import closing
@@ -16,7 +16,6 @@ from planbook.store import LONG_TEXT, Place, Store, begin_schema
 from tests.postgres import Server
 
 TEXTS = st.text() | st.integers(LONG_TEXT, LONG_TEXT + 9).flatmap(lambda length: st.text(min_size=length))
-"""NUL characters and halves of surrogate pairs are among them."""
 JSON: st.SearchStrategy[JsonValue] = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -27,7 +26,7 @@ BODIES = st.dictionaries(st.text(max_size=8), JSON, max_size=4)
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(bodies=st.lists(BODIES, max_size=3))
-def test_a_body_comes_back_as_it_was(place: Place, bodies: list[dict[str, JsonValue]]) -> None:
+def test_a_body_is_read_as_it_was_written(place: Place, bodies: list[dict[str, JsonValue]]) -> None:
     store = Store(place)
     last = max((number for number, _ in store.since(0)), default=0)
     store.put_all([(f"task/{last}", "act", n, body) for n, body in enumerate(bodies)])
@@ -38,7 +37,7 @@ def test_a_body_comes_back_as_it_was(place: Place, bodies: list[dict[str, JsonVa
     again.close()
 
 
-def test_long_texts_are_kept_once(place: Place) -> None:
+def test_a_long_text_is_stored_once(place: Place) -> None:
     store = Store(place)
     page = "<p>" * LONG_TEXT
     for number in range(5):
@@ -51,7 +50,7 @@ def test_long_texts_are_kept_once(place: Place) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12)
 @given(bodies=st.lists(BODIES, min_size=1, max_size=3))
-def test_both_stores_have_the_same_rows_of_the_same_events(
+def test_both_stores_have_the_same_rows_for_the_same_events(
     tmp_path_factory: pytest.TempPathFactory, postgres: Server, bodies: list[dict[str, JsonValue]]
 ) -> None:
     places: list[Place] = [tmp_path_factory.mktemp("store") / "run.db", begin_schema(postgres.url)]
@@ -65,7 +64,7 @@ def test_both_stores_have_the_same_rows_of_the_same_events(
 
 
 def tables(place: Place) -> tuple[list[Any], list[str]]:
-    """What is in the tables, but for the times."""
+    """Return the contents of the tables without the times."""
     event, body = "select scope, kind, n, body from {}event order by id", "select body from {}text"
     if isinstance(place, Path):
         with closing(sqlite3.connect(place)) as raw:
@@ -75,21 +74,16 @@ def tables(place: Place) -> tuple[list[Any], list[str]]:
         return rows, [row[0] for row in raw.execute(body.format(f"{place.schema}.").encode())]
 
 
-def test_an_event_is_never_written_over(store: Store) -> None:
-    store.put("task/0", "cell", 0, {"code": "first"})
+def test_a_failed_batch_leaves_nothing_and_can_be_written_again(store: Store) -> None:
+    page = "<p>" * LONG_TEXT
     with pytest.raises(BadRun, match="written twice"):
-        store.put("task/0", "cell", 0, {"code": "second"})
-    store.put("task/0", "cell", 1, {"code": "third"})
-    assert [event.body["code"] for event in store.events()] == ["first", "third"]
-
-
-def test_a_failed_batch_leaves_nothing(store: Store) -> None:
-    with pytest.raises(BadRun):
-        store.put_all([("task/0", "act", 0, {"a": 1}), ("task/0", "act", 0, {"a": 2})])
+        store.put_all([("task/0", "act", 0, {"text": page}), ("task/0", "act", 0, {"text": "short"})])
     assert list(store.events()) == []
+    store.put("task/0", "act", 0, {"text": page})
+    assert [event.body["text"] for event in store.events()] == [page]
 
 
-def test_a_journal_sees_its_own_episode_only(store: Store) -> None:
+def test_a_journal_reads_only_its_own_episode(store: Store) -> None:
     for scope in ("task/1", "task/1/round/0", "task/10", "task/1/restart/1", "task/1/restart/1/round/0"):
         store.put(scope, "act", 0, {"scope": scope})
     journal = store.journal("task/1")
@@ -99,31 +93,21 @@ def test_a_journal_sees_its_own_episode_only(store: Store) -> None:
     assert store.journal("task/1/restart/1").get("task/1/restart/1/round/0", "act", 0) is not None
 
 
-def test_a_file_that_is_no_store_is_reported(tmp_path: Path) -> None:
+def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.db").write_bytes(b"this is no database at all" * 100)
     with pytest.raises(BadRun, match="cannot be used as a run's store"):
         Store(tmp_path / "run.db")
 
 
-def test_a_text_of_a_failed_batch_is_written_again_when_it_comes_again(store: Store) -> None:
-    page = "<p>" * LONG_TEXT
-    store.put("task/0", "act", 0, {"text": "short"})
-    with pytest.raises(BadRun):
-        store.put("task/0", "act", 0, {"text": page})
-    store.put("task/0", "act", 1, {"text": page})
-    assert [event.body["text"] for event in store.events()] == ["short", page]
-
-
 @pytest.mark.parametrize("key", ["$text", "$", "\\$text", "\\", "\\\\x"])
-def test_keys_like_the_stores_own_come_back_as_they_were(store: Store, key: str) -> None:
+def test_keys_like_those_of_the_store_are_read_as_they_were_written(store: Store, key: str) -> None:
     body: dict[str, JsonValue] = {"params": {key: "value"}, key: {key: {key: 1}}}
     store.put("task/0", "act", 0, body)
     assert [event.body for event in store.events()] == [body]
 
 
 @pytest.mark.parametrize("text", ["half \ud83d of a pair", "x" * LONG_TEXT + "\udcff"])
-def test_half_of_a_surrogate_pair_does_not_end_a_run(place: Place, text: str) -> None:
-    """A page or a script may bring one."""
+def test_a_lone_surrogate_is_read_as_it_was_written(place: Place, text: str) -> None:
     body: dict[str, JsonValue] = {"observation": {"text": text}, "page": "ü" * LONG_TEXT}
     store = Store(place)
     store.put("task/0", "act", 0, body)

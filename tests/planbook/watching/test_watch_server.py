@@ -1,4 +1,4 @@
-"""`planbook watch` over HTTP: what it tells of a run that another process plays, how it steers, and whom it refuses."""
+"""`planbook watch` over HTTP: it reports and controls a run, and refuses strangers."""
 
 import json
 import re
@@ -25,19 +25,19 @@ from tests.watched import Watcher, count, played, watched
 
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watcher]:
-    """A run that nobody plays, watched."""
-    folder = written(tmp_path_factory.mktemp("still") / "run", lambda each: asking_run(each, seeds=2))
+    """A watched run that no process plays."""
+    folder = written(tmp_path_factory.mktemp("still") / "run", asking_run, seeds=2)
     before = (folder / "run.json").read_bytes(), count(folder, None)
     with watched(folder) as watcher:
         yield watcher
         watcher.news()
         watcher.ask("pause")
         watcher.ask("stop")
-    assert before == ((folder / "run.json").read_bytes(), count(folder, None)), "watching leaves the run as it is"
+    assert before == ((folder / "run.json").read_bytes(), count(folder, None)), "watching changes nothing"
 
 
 @pytest.mark.deep
-def test_a_run_is_shown_paused_resumed_stopped_and_begun_again(tmp_path: Path) -> None:
+def test_a_run_is_paused_resumed_stopped_and_started_again(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with played(folder) as process, watched(folder) as watcher:
         first = watcher.news()
@@ -55,7 +55,13 @@ def test_a_run_is_shown_paused_resumed_stopped_and_begun_again(tmp_path: Path) -
         wait_until(lambda: watcher.doing() == "playing")
         wait_until(lambda: count(folder, ("act", "outcome")) > before)
         wait_until(lambda: count(folder, "outcome") > ended)
-        check_figures(watcher, ended)
+        news = watcher.news()
+        state, sections = news["state"], json.dumps(news["sections"])
+        assert state["ended"] > ended
+        assert state["total"] == 100
+        assert f"{state['solved']} of {state['ended']}" in sections, "the rate is over ended episodes"
+        assert "of 100" not in sections.partition("What the figures count")[0]
+        assert set(watcher.news(since=10**9)) == {"state", "title", "can", "under_way"}, "no section is sent twice"
         assert watcher.ask("stop").status == 200
         printed = process.communicate(timeout=60)[0]
         assert process.returncode == errors.INTERRUPTED
@@ -72,21 +78,10 @@ def test_a_run_is_shown_paused_resumed_stopped_and_begun_again(tmp_path: Path) -
         wait_until(lambda: watcher.doing() == "stopped")
         with closing(Run.open(folder)) as run:
             sittings = [event.body.get("jobs") for event in run.store.events("run", "sitting")]
-        assert [jobs for jobs in sittings if jobs] == [2, 2], "as many episodes side by side as before"
+        assert [jobs for jobs in sittings if jobs] == [2, 2], "the same number of jobs"
 
 
-def check_figures(watcher: Watcher, ended: int) -> None:
-    """Check that the page has one rate, over the episodes that have ended, and is not sent twice."""
-    news = watcher.news()
-    state = news["state"]
-    assert (state["ended"] > ended, state["total"]) == (True, 100)
-    shown = json.dumps(news["sections"])
-    assert f"{state['solved']} of {state['ended']}" in shown
-    assert "of 100" not in shown.partition("What the figures count")[0]
-    assert set(watcher.news(since=10**9)) == {"state", "title", "can", "under_way"}
-
-
-def test_what_was_reached_counts_only_what_was_played_so_far(tmp_path: Path) -> None:
+def test_milestones_count_only_ended_episodes(tmp_path: Path) -> None:
     environment = Config(planner="procedures", env="crafter", actions=9)
     tasks = environment.environment.tasks(Selection(seeds=(0, 1, 2, 3)))
     with (
@@ -102,7 +97,7 @@ def test_what_was_reached_counts_only_what_was_played_so_far(tmp_path: Path) -> 
         assert "1 / 4" not in shown
 
 
-def test_rules_appear_as_they_are_learnt(tmp_path: Path) -> None:
+def test_learned_rules_are_shown(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", folder).returncode == 0
     with closing(Following(folder)) as following:
@@ -111,7 +106,7 @@ def test_rules_appear_as_they_are_learnt(tmp_path: Path) -> None:
     assert re.search(r"\d+ rules? in force", shown)
 
 
-def test_an_episode_is_served_cell_by_cell(still: Watcher) -> None:
+def test_an_episode_is_served_with_its_cells(still: Watcher) -> None:
     inside = still.get("/episode/0")
     assert inside.status == 200
     (play,) = [part for part in json.loads(inside.text)["parts"] if "play" in part]
@@ -120,7 +115,7 @@ def test_an_episode_is_served_cell_by_cell(still: Watcher) -> None:
     assert still.get("/episode/99").status == 404
 
 
-def test_nobody_is_let_in_without_the_token(still: Watcher) -> None:
+def test_requests_without_the_token_are_refused(still: Watcher) -> None:
     for path in ("/", "/news", "/episode/0"):
         assert still.get(path, Cookie="").status == 403
         assert still.get(f"{path}?token=guessed", Cookie="").status == 403
@@ -130,7 +125,7 @@ def test_nobody_is_let_in_without_the_token(still: Watcher) -> None:
     assert still.get(f"/?token={still.token}", Cookie="").status == 200
 
 
-def test_a_page_whose_name_was_made_to_lead_here_is_refused(still: Watcher) -> None:
+def test_requests_to_another_host_name_are_refused(still: Watcher) -> None:
     port = still.host.partition(":")[2]
     for host in (f"evil.example:{port}", "evil.example", "127.0.0.1", f"127.0.0.1.evil.example:{port}"):
         assert still.get("/", Host=host).status == 403
@@ -138,16 +133,13 @@ def test_a_page_whose_name_was_made_to_lead_here_is_refused(still: Watcher) -> N
 
 
 @pytest.mark.parametrize("origin", ["", "null", "http://evil.example", "https://127.0.0.1", "http://127.0.0.1:1"])
-def test_only_our_own_page_steers(still: Watcher, origin: str) -> None:
+def test_only_our_page_controls_the_run(still: Watcher, origin: str) -> None:
     assert still.get("/ask/stop", "POST", Origin=origin).status == 403
     assert still.get("/ask/stop", "GET").status == 405
-
-
-def test_what_cannot_be_asked_for_is_refused(still: Watcher) -> None:
     assert still.ask("delete").status == 404
 
 
-def test_the_page_forbids_what_it_does_not_need(still: Watcher) -> None:
+def test_the_headers_forbid_everything_that_the_page_does_not_need(still: Watcher) -> None:
     headers = still.get("/").headers
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -159,7 +151,7 @@ def test_the_page_forbids_what_it_does_not_need(still: Watcher) -> None:
     assert {"httponly", "samesite=strict"} <= set(headers["set-cookie"].lower().split("; "))
 
 
-def test_building_tasks_that_were_left_out_are_skipped_and_counted_nowhere(tmp_path: Path) -> None:
+def test_building_tasks_that_were_left_out_are_not_counted(tmp_path: Path) -> None:
     run = tmp_path / "run"
     built = here(*BUILD, "--types", "fetch", "--tasks-per-type", "4", "--solved-after", "1", "--out", run, "--json")
     assert built.returncode == 0, built.printed
