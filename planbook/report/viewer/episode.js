@@ -131,7 +131,10 @@ function placeSpans({ body, spans }) {
   for (const branch of spans.filter((each) => !isNode(each))) branch.place.replaceWith(drawSpan(branch));
   const nodes = spans.filter(isNode);
   if (nodes.length) {
-    nodes[0].place.replaceWith(make("ul", { class: "tree" }, drawTree(nodes, null, new Set())));
+    const numbers = new Set(nodes.map(({ span }) => span.data.number));
+    const starts = new Set(nodes.map(({ span }) => (numbers.has(span.data.parent) ? null : span.data.parent ?? null)));
+    const seen = new Set();
+    nodes[0].place.replaceWith(make("ul", { class: "tree" }, [...starts].flatMap((start) => drawTree(nodes, start, seen))));
     for (const each of nodes) each.place.remove();
   }
   const drawn = graph(spans);
