@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.executing import ENVIRONMENT, episodes_of
+from tests.executing import command as replay_command
+from tests.executing import episodes_of
 from tests.killing import SANDBOXED, SEED, RandomKills, number_of_kills, survive_in_all
 from tests.openai_server import Messages, Server, serving
 from tests.postgres import Server as Postgres
@@ -38,11 +39,8 @@ def model() -> Iterator[Server]:
 
 
 def command(folder: Path, executor: str, *more: str) -> list[str]:
-    begun = folder / "begun"
-    begun.mkdir(parents=True, exist_ok=True)
-    environment = ["--env", ENVIRONMENT, "-o", f"folder={begun}", "-o", f"pause={ACTION_SECONDS}", "--seeds", "0-7"]
-    run = ["run", *environment, "--planner", "automanual", "--model", "openai:served", "--jobs", str(JOBS)]
-    return [*run, "--executor", executor, *more, "--out", str(folder / "run")]
+    asking = ("--planner", "automanual", "--model", "openai:served", "--jobs", JOBS, "--executor", executor)
+    return ["run", *replay_command(folder, "--seeds", "0-7", *asking, *more, pause=ACTION_SECONDS)[1:]]
 
 
 def variables(model: Server) -> dict[str, str]:
