@@ -1,7 +1,7 @@
-"""A model in the toy environment to whom some rules matter: without them it does not solve certain tasks.
+"""A scripted model of the toy environment that needs certain rules for certain tasks.
 
-20 rules are planted. The first eight cost 30 points each: nine of 30 tasks need the rule. The others are of no use.
-One episode in 25 fails by chance, whatever is known.
+Of 20 rules the first eight are needed, each by nine of 30 tasks, so leaving one out costs 30 points. The others are
+useless. One episode in 25 fails by chance.
 """
 
 import re
@@ -39,7 +39,7 @@ def needs(rule: int, task: int) -> bool:
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply with the solution where every rule is told that the task needs, and with nothing of use elsewhere."""
+    """Reply with the solution if the prompt has every rule that the task needs, and with a useless plan otherwise."""
     asked = messages[-1].content
     known = {int(number) for number in re.findall(r"^## rule_(\d+)", asked, re.MULTILINE)}
     task = int(journal_place().split("/")[1])

@@ -20,24 +20,22 @@ from tests.flows import command_of, here
 from tests.planbook.recorded_episodes import EPISODES
 
 Event = tuple[str, EventKind, int, Body]
-
-
 LONG = ("agentkit-crafter", "chain-of-thought-graph-crafter")
-"""Seconds of playing, hundreds of events."""
+"""Recordings that take seconds and have hundreds of events."""
 LIKE_ANOTHER = (
     "adapt-alfworld adapt-shopping adapt-textcraft deps-minecraft react-textcraft zero-shot-minecraft".split()
 )
-"""The same method in the same environment as another recording, in which more happens."""
+"""Recordings of a method and an environment that a longer recording has too."""
 USUAL = [name for name in EPISODES if name not in (*LONG, *LIKE_ANOTHER)]
-"""What is played by tests that do not play all."""
+"""Recordings that tests play unless they play all."""
 
 
 class HostDied(BaseException):
-    """As the end of a process: nothing of what the host had in mind is left."""
+    """Ends a host like the end of its process: nothing in its memory is left."""
 
 
 def config_of(name: str) -> Config:
-    """What the command of a recording asks for: a run of it that may ask nothing."""
+    """Return the configuration of a recording, read from a run without calls."""
     with TemporaryDirectory() as folder:
         here(*command_of(name), "--model", f"recorded:{name}", "--budget", "calls=0", "--out", Path(folder) / "run")
         with closing(Run.open(Path(folder) / "run")) as run:
@@ -45,15 +43,15 @@ def config_of(name: str) -> Config:
 
 
 class MortalJournal(MemoryJournal):
-    """A journal whose host dies after so many new events; the last of them may be lost with it."""
+    """A journal whose host dies after ``lasts`` new events; if it ``loses``, the last of them is lost."""
 
-    def __init__(self, held: Sequence[Event] = (), *, lasts: int = -1, loses: bool = False) -> None:
+    def __init__(self, events: Sequence[Event] = (), *, lasts: int = -1, loses: bool = False) -> None:
         super().__init__()
-        self.events |= {(scope, kind, number): body for scope, kind, number, body in held}
+        self.events |= {(scope, kind, number): body for scope, kind, number, body in events}
         self._left, self._loses = lasts, loses
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Keep an event, as it comes back from a file."""
+        """Keep an event as a file would hold it."""
         self._left -= 1
         if self._left == 0 and self._loses:
             raise HostDied
@@ -62,24 +60,24 @@ class MortalJournal(MemoryJournal):
             raise HostDied
 
     def rows(self) -> list[Event]:
-        """All events, in the order in which they came."""
+        """Return all events, in order."""
         return [(*key, body) for key, body in self.events.items()]
 
 
 class CountedModel:
-    """Counts what a model is asked: each call is one to be paid for."""
+    """Keeps the prompts of all calls to a model; each call costs money."""
 
     def __init__(self, model: Model, paid: list[str]) -> None:
         self.name, self._model, self._paid = model.name, model, paid
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """The model's reply."""
+        """Return the model's reply."""
         self._paid.append(json.dumps([message.model_dump() for message in messages]))
         return self._model.complete(messages, sampling, on_text)
 
 
 class Life(NamedTuple):
-    """What a host did until it died or had played its episode to the end."""
+    """The events and paid prompts of a host until it died or finished its episode."""
 
     events: list[Event]
     paid: list[str]
@@ -87,7 +85,7 @@ class Life(NamedTuple):
 
 
 class Recorded:
-    """One episode of a recording."""
+    """The episodes of a recording."""
 
     def __init__(self, name: str) -> None:
         self.config = config_of(name)
@@ -95,7 +93,7 @@ class Recorded:
         self.entries = [Entry(index=index, task=task) for index, task in enumerate(tasks_of(self.config))]
 
     def live(self, sandbox: Sandbox, entry: Entry, journal: MortalJournal) -> Life:
-        """Play an episode in a new environment, from its beginning or from what the journal holds."""
+        """Play an episode in a new environment, from its beginning or from the events in the journal."""
         paid = list[str]()
         model = CountedModel(self._model, paid)
         roles = Roles(lambda role: model, self.config.sampling, seed=self.config.seed)
@@ -108,5 +106,5 @@ class Recorded:
 
 @cache
 def recorded(name: str) -> Recorded:
-    """The episodes of a recording, read once."""
+    """Return the episodes of a recording, read once."""
     return Recorded(name)

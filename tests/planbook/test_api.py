@@ -18,56 +18,43 @@ from planbook.planner import ScriptedModel
 from planbook.planner.errors import UnknownModel
 from planbook.settings import Settings
 from tests.command import planbook as command
+from tests.command import result
+from tests.flows import scripted, table
 from tests.toy_script import answer
 
-SCRIPT = f"scripted:{Path(__file__).parents[1] / 'toy_script.py'}:answer"
+SCRIPT = scripted()
 
 
-def test_a_run_does_what_the_command_does_and_is_quiet(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    played = planbook.run(env="toy", split="all:4", out=tmp_path / "python")
+def test_a_run_equals_that_of_the_command_and_prints_only_if_verbose(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    played = planbook.run(env="toy", types=["fetch"], seeds=range(3), out=tmp_path / "python")
     assert capfd.readouterr() == ("", "")
-    printed = json.loads(
-        command("run", "--env", "toy", "--split", "all:4", "--out", tmp_path / "line", "--json").stdout
-    )
-    differing = {"seconds", "run"}
-    assert {k: v for k, v in played.summary.items() if k not in differing} == {
-        k: v for k, v in printed.items() if k not in differing
-    }
+    planbook.run(env="toy", split="all:1", out=tmp_path / "verbose", verbose=True)
+    assert "procedures on toy" in capfd.readouterr().out
+    options = ("--env", "toy", "--types", "fetch", "--seeds", "0-2", "--json")
+    assert table(played.summary) == table(result(command("run", *options, "--out", tmp_path / "line")))
     configs = [json.loads((tmp_path / name / "run.json").read_text())["config"] for name in ("python", "line")]
     assert configs[0] == configs[1]
-
-
-def test_the_result_can_be_read(tmp_path: Path) -> None:
-    played = planbook.run(env="toy", types=["fetch"], seeds=range(3), out=tmp_path / "run")
-    assert (played.solved, played.tasks, played.stopped, played.folder) == (3, 3, "", tmp_path / "run")
+    assert (played.solved, played.tasks, played.stopped, played.folder) == (3, 3, "", tmp_path / "python")
     assert [row["task"] for row in played.episodes] == ["fetch/0", "fetch/1", "fetch/2"]
     first = played.episodes[0]
     assert (first["outcome"], first["solved"], first["score"], first["calls"]) == ("direct_success", True, 1.0, 0)
     assert first["actions"] > 0
-    assert repr(played) == f"<PlayedRun 3 of 3 solved, 0 model calls, in {tmp_path / 'run'}>"
-    assert planbook.PlayedRun.read(tmp_path / "run").summary == played.summary
+    assert repr(played) == f"<PlayedRun 3 of 3 solved, 0 model calls, in {tmp_path / 'python'}>"
+    assert planbook.PlayedRun.read(tmp_path / "python").summary == played.summary
 
 
-def test_verbose_prints_what_the_command_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    planbook.run(env="toy", split="all:1", out=tmp_path / "run", verbose=True)
-    assert "procedures on toy" in capsys.readouterr().out
-
-
-def test_a_budget_that_ends_is_no_error(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {
-        "env": "toy",
-        "planner": "automanual",
-        "model": SCRIPT,
-        "split": "all:4",
-        "out": tmp_path / "run",
-    }
-    first = planbook.run(**settings, budget={"calls": 1})
+def test_a_used_up_budget_is_no_error(tmp_path: Path) -> None:
+    first = planbook.run(
+        env="toy", planner="automanual", model=SCRIPT, split="all:4", out=tmp_path / "run", budget={"calls": 1}
+    )
     assert first.stopped == "budget"
     assert "stopped (budget)" in repr(first)
     assert planbook.run(resume=tmp_path / "run", budget={"calls": 100}).stopped == ""
 
 
-def test_building_and_testing(tmp_path: Path) -> None:
+def test_build_gives_a_library_for_test(tmp_path: Path) -> None:
     built = planbook.build(env="toy", model=SCRIPT, tasks_per_type=2, out=tmp_path / "built")
     assert (tmp_path / "built" / "learnt").is_dir()
     tested = planbook.test(env="toy", library=built, types="fetch", seeds="0-1", after=4, out=tmp_path / "tested")
@@ -79,22 +66,22 @@ def test_building_and_testing(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"repeats": 0}, "--repeats: 0 does not fit; it takes number from 1"),
+        ({"tasks": ["fetch/1"], "seeds": "0-3"}, "--task names a task with its seed; leave out --seeds"),
         ({"repeat": 2}, "repeat: there is no such option; did you mean repeats?"),
         ({"seeds": "5-2"}, "--seeds 5-2: 5-2 runs backwards; write 2-5"),
-        ({"seeds": "1 2 3"}, "--seeds 1 2 3: write A-B, N, or several with commas"),
         ({"limits": {"wall_seconds": "x"}}, '--limit: wall_seconds: "x" does not fit'),
         ({"env_options": {"engine": "fast"}}, "--option: engine: there is no such option"),
         ({"model": 3}, "neither a name nor an object"),
         ({"model": "none", "models": {}}, "give one of the two"),
     ],
 )
-def test_a_wrong_value_is_reported_in_the_words_of_the_command(settings: dict[str, Any], message: str) -> None:
+def test_wrong_values_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(BadArgument) as refused:
         planbook.run(env="toy", **settings)
     assert message in str(refused.value)
 
 
-def test_other_errors_are_those_of_the_command_too(tmp_path: Path) -> None:
+def test_other_errors_are_those_of_the_command(tmp_path: Path) -> None:
     with pytest.raises(UnknownEnvironment, match="no environment is called 'tpy'; did you mean toy"):
         planbook.run(env="tpy")
     with pytest.raises(BadRun, match="holds no run"):
@@ -108,17 +95,17 @@ def test_other_errors_are_those_of_the_command_too(tmp_path: Path) -> None:
 
 
 def test_a_class_or_an_instance_is_an_environment(tmp_path: Path) -> None:
-    by_class = planbook.run(env=Toy, split="all:1", out=tmp_path / "class")
-    assert by_class.results.run.config.env == "toy"
-    of_a_file = planbook.run(env=Cupboard(), split="all:1", out=tmp_path / "file")
-    assert of_a_file.results.run.config.env == f"{Path(__file__).resolve()}:Cupboard"
+    shipped = planbook.run(env=Toy, split="all:1", out=tmp_path / "shipped")
+    assert shipped.results.run.config.env == "toy"
+    from_file = planbook.run(env=Cupboard(), split="all:1", out=tmp_path / "file")
+    assert from_file.results.run.config.env == f"{Path(__file__).resolve()}:Cupboard"
 
 
 class Cupboard(Toy):
     """An environment in a file."""
 
 
-def test_a_class_of_this_process_is_recorded_as_such(tmp_path: Path) -> None:
+def test_a_class_outside_files_is_known_to_its_process_only(tmp_path: Path) -> None:
     class Attic(Toy):
         pass
 
@@ -143,9 +130,9 @@ def test_an_object_is_a_model(tmp_path: Path) -> None:
         planbook.run(env="toy", planner="automanual", model="object:other", split="all:2")
 
 
-def test_the_signature_shows_every_setting_and_import_stays_light() -> None:
-    of_building = set(inspect.signature(planbook.build).parameters) - {"model", "verbose"}
-    assert of_building == {name for name, field in Settings.model_fields.items() if option_of(name, field)}
+def test_signatures_list_every_setting_and_importing_planbook_loads_nothing() -> None:
+    building = set(inspect.signature(planbook.build).parameters) - {"model", "verbose"}
+    assert building == {name for name, field in Settings.model_fields.items() if option_of(name, field)}
     assert "tasks_per_type" not in inspect.signature(planbook.run).parameters
     code = "import sys, planbook; print([name for name in sys.modules if name.startswith(('planbook.', 'pydantic'))])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

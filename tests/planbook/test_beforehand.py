@@ -1,4 +1,4 @@
-"""What is told of a run before it begins: models that nobody named, demonstrations that the environment has not."""
+"""Checks before a run begins: every role that is asked needs a model, and missing demonstrations are reported."""
 
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,10 @@ from planbook.commands.beforehand import missing_demonstrations
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.workers import check_roles
-from tests.command import planbook
+from tests.flows import here
 
 MODEL = "recorded:deps-tabletop"
-OWN = """
+ENVIRONMENT = """
 from planbook.envs.toy import Toy
 
 
@@ -36,11 +36,10 @@ def config(planner: str, env: str, *roles: str, **options: Any) -> Config:
         config("reflexion", "textcraft", "executor", d_max=1),
         config("adapt", "toy", "default"),
         config("agentkit", "crafter", "small", "large"),
-        config("agentkit", "toy", "small", "graph"),
         config("agentkit", "crafter", "graph", graph="spring"),
     ],
 )
-def test_only_roles_that_will_be_asked_need_a_model(played: Config) -> None:
+def test_roles_that_are_never_asked_need_no_model(played: Config) -> None:
     check_roles(played)
 
 
@@ -51,19 +50,17 @@ def test_only_roles_that_will_be_asked_need_a_model(played: Config) -> None:
         (config("deps", "minecraft", "planner"), "(explainer)"),
         (config("zero-shot", "alfworld"), "(controller, planner)"),
         (config("adapt", "toy", "executor"), "(planner)"),
-        (config("plan-and-execute", "toy", "executor"), "(planner)"),
         (config("reflexion", "toy", "executor"), "(reflector)"),
-        (config("agentkit", "toy", "graph"), "(small)"),
         (config("agentkit", "crafter", "graph"), "(large, small)"),
     ],
 )
-def test_a_role_that_will_be_asked_needs_a_model(played: Config, missing: str) -> None:
+def test_a_role_that_is_asked_needs_a_model(played: Config, missing: str) -> None:
     with pytest.raises(BadArgument) as refused:
         check_roles(played)
     assert missing in str(refused.value)
 
 
-def test_a_role_that_learns_needs_a_model_whatever_the_method_asks() -> None:
+def test_a_role_that_learns_needs_a_model_even_if_the_method_does_not_ask_it() -> None:
     with pytest.raises(BadArgument, match=r"\(planner\)"):
         check_roles(config("adapt", "toy", "executor", d_max=1), ("planner",))
 
@@ -73,23 +70,19 @@ def test_a_role_that_learns_needs_a_model_whatever_the_method_asks() -> None:
     [
         ("react", "minecraft", {}, "minecraft has no demonstration 'common' for react; only the others are shown"),
         ("react", "minecraft", {"demonstrations": "atomic"}, ""),
-        ("react", "textcraft", {}, ""),
         ("react", "textcraft", {"demonstrations": "task"}, "textcraft has no demonstration 'task' for react"),
-        ("adapt", "textcraft", {}, ""),
         ("plan-and-execute", "tabletop", {}, "tabletop has no demonstrations 'common', 'planning_detailed' for"),
         ("deps", "textcraft", {}, "textcraft has no demonstrations for deps; none are shown"),
         ("automanual", "miniwob", {}, ""),
     ],
 )
-def test_what_the_environment_lacks_of_the_demonstrations(
-    planner: str, env: str, options: dict[str, Any], message: str
-) -> None:
+def test_missing_demonstrations_are_reported(planner: str, env: str, options: dict[str, Any], message: str) -> None:
     found = missing_demonstrations(config(planner, env, **options))
     assert found.startswith(message)
     assert bool(found) == bool(message)
 
 
-def test_a_demonstration_of_the_runs_own_library_is_there(tmp_path: Path) -> None:
+def test_a_demonstration_may_come_from_the_runs_library(tmp_path: Path) -> None:
     folder = tmp_path / "minecraft" / "demonstrations" / "common"
     folder.mkdir(parents=True)
     played = config("react", "minecraft").model_copy(update={"library": str(tmp_path)})
@@ -98,8 +91,8 @@ def test_a_demonstration_of_the_runs_own_library_is_there(tmp_path: Path) -> Non
     assert not missing_demonstrations(played)
 
 
-def test_a_run_says_it_once_as_it_begins(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(OWN)
-    given = ("--model", "recorded:react-textcraft", "--split", "all:2", "--json", "--out", tmp_path / "run")
-    finished = planbook("run", "--planner", "react", "--env", f"{tmp_path / 'mine.py'}:Mine", *given)
-    assert finished.stderr.count("mine has no demonstrations for react; none are shown") == 1
+def test_a_run_reports_missing_demonstrations_once(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(ENVIRONMENT)
+    options = ("--model", "recorded:react-textcraft", "--split", "all:2", "--json", "--out", tmp_path / "run")
+    finished = here("run", "--planner", "react", "--env", f"{tmp_path / 'mine.py'}:Mine", *options)
+    assert finished.printed.count("mine has no demonstrations for react; none are shown") == 1

@@ -1,4 +1,4 @@
-"""The benchmarks run for real, in small: what they measure works, and every figure is one."""
+"""Every benchmark, on few repeats: what it measures works, and every figure is a number."""
 
 from pathlib import Path
 
@@ -14,39 +14,33 @@ from tools.bench import BENCHES, Row, peers, prompts, replay, report, sandbox, s
 from tools.bench.timing import in_turn, percentile
 
 
-def test_every_benchmark_can_be_asked_for() -> None:
+def test_the_command_offers_every_benchmark() -> None:
     assert tuple(sorted(BENCHES)) == BENCHMARKS
 
 
-def test_without_a_clone_the_error_says_where_the_benchmarks_are(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_a_clone_benchmarks_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(inspection, "CLONE", tmp_path)
     with pytest.raises(MissingRequirement, match="clone the repository"):
         CliRunner().invoke(inspection.bench, ["start"], catch_exceptions=False)
 
 
-def test_works_are_timed_in_turn_after_a_warm_up() -> None:
+def test_functions_are_timed_in_turn_after_a_warm_up() -> None:
     order: list[str] = []
 
-    def first() -> float:
-        order.append("first")
+    def timed(name: str) -> float:
+        order.append(name)
         return float(len(order))
 
-    def second() -> float:
-        order.append("second")
-        return float(len(order))
-
-    assert in_turn([first, second], 2) == [[3.0, 5.0], [4.0, 6.0]]
+    assert in_turn([lambda: timed("first"), lambda: timed("second")], 2) == [[3.0, 5.0], [4.0, 6.0]]
     assert order == ["first", "second"] * 3
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.0, 1.0), (0.5, 6.0), (0.9, 10.0), (1.0, 10.0)])
-def test_a_percentile_is_one_of_the_times(share: float, expected: float) -> None:
-    assert percentile([float(time) for time in range(10, 0, -1)], share) == expected
+def test_a_percentile_is_one_of_the_times() -> None:
+    times = [float(time) for time in range(10, 0, -1)]
+    assert [percentile(times, share) for share in (0.0, 0.5, 0.9, 1.0)] == [1.0, 6.0, 10.0, 10.0]
 
 
-def test_every_engine_gives_what_python_gives_calls_the_host_and_raises_faults() -> None:
+def test_every_engine_computes_as_python_does_calls_the_host_and_raises_faults() -> None:
     with Sandbox() as opened, peers.engines(opened) as every:
         for engine in every:
             for _, code in sandbox.CODE.values():
@@ -73,7 +67,7 @@ def test_the_sandbox_is_measured_beside_each_peer() -> None:
     assert all(row.value is None or row.value > 0 for row in rows)
 
 
-def test_a_replay_is_measured_with_everything_solved() -> None:
+def test_a_measured_replay_solves_everything() -> None:
     rows = {row.name: row for row in replay.rows(limit=6)}
     assert rows["alfworld replay: solved"] == Row(
         "alfworld replay: solved", 100.0, "%", None, rows["alfworld replay: episodes into the store"].against
@@ -82,7 +76,7 @@ def test_a_replay_is_measured_with_everything_solved() -> None:
 
 
 @pytest.mark.deep
-def test_many_at_once_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_jobs_at_once_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scale, "executors", lambda: ["processes"])
     rows = {row.name: row for row in scale.rows(limit=6, answer_seconds=0.2)}
     assert all(row.value is not None and row.value > 0 for row in rows.values())
@@ -105,7 +99,7 @@ def test_a_report_is_measured_in_a_browser() -> None:
 
 @pytest.mark.deep
 def test_streaming_is_measured_over_recorded_replies() -> None:
-    """On a loaded machine a moment may come to nothing: it is measured up to three times."""
+    """On a loaded machine the gain may vanish, so it is measured up to three times."""
     for rate in (1_000.0, 500.0, 250.0):
         figures = {row.name: row.value or 0 for row in stream.rows(("react-textcraft",), rate=rate)}
         waited = figures["stream: first action, median, the whole reply awaited"]
@@ -119,7 +113,7 @@ def test_streaming_is_measured_over_recorded_replies() -> None:
 
 
 @pytest.mark.deep
-def test_the_tokens_of_prompts_are_reported_by_role_and_part() -> None:
+def test_tokens_of_prompts_are_reported_by_role_and_part() -> None:
     rows = {row.name: row for row in prompts.rows(("deps-minecraft",))}
     whole = next(row for name, row in rows.items() if name.startswith("deps-minecraft, planner") and "prompts" in name)
     parts = [row for name, row in rows.items() if name.startswith(f"{whole.name.rpartition(':')[0]}: ") and row.ratio]

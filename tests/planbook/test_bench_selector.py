@@ -1,4 +1,4 @@
-"""Selectors on parallel goals, in small: the learnt one wins more games than a fixed order does."""
+"""The benchmark of selectors of parallel goals, on few seeds: the learned one wins more games than a fixed order."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def figures() -> dict[str, Row]:
 
 
 @pytest.mark.deep
-def test_the_learnt_selector_beats_a_fixed_order_and_a_random_one(figures: dict[str, Row]) -> None:
+def test_the_learned_selector_beats_a_fixed_order_and_a_random_one(figures: dict[str, Row]) -> None:
     for rival in selector.RIVALS:
         gain = figures[f"{FOUR}: horizon - {rival}"]
         assert gain.met
@@ -26,7 +26,7 @@ def test_the_learnt_selector_beats_a_fixed_order_and_a_random_one(figures: dict[
     assert (figures["4 goals, ticks of a game: horizon - fixed"].interval or (0, 0))[1] < 0
 
 
-def test_each_number_of_goals_and_length_has_each_selector_and_both_differences(figures: dict[str, Row]) -> None:
+def test_shares_lie_in_their_intervals_and_rise_with_the_length_of_episodes(figures: dict[str, Row]) -> None:
     for count in tasks.PARALLEL.values():
         for length in selector.LENGTHS:
             shares = [figures[f"{count} goals, {length} ticks: {name}"] for name in selector.SELECTORS]
@@ -36,28 +36,22 @@ def test_each_number_of_goals_and_length_has_each_selector_and_both_differences(
                 assert share.interval[0] <= share.value <= share.interval[1]
             fixed, horizon = shares[0].value or 0, shares[2].value or 0
             assert figures[f"{count} goals, {length} ticks: {RIVAL}"].value == pytest.approx(horizon - fixed)
-
-
-def test_longer_episodes_win_no_fewer_games(figures: dict[str, Row]) -> None:
     for name in selector.SELECTORS:
-        shares = [figures[f"3 goals, {length} ticks: {name}"].value or 0 for length in selector.LENGTHS]
-        assert shares == sorted(shares)
+        rising = [figures[f"3 goals, {length} ticks: {name}"].value or 0 for length in selector.LENGTHS]
+        assert rising == sorted(rising)
 
 
-def test_the_papers_figures_stand_beside_ours(figures: dict[str, Row]) -> None:
+def test_the_papers_figures_seeds_versions_and_gaps_are_listed(figures: dict[str, Row]) -> None:
     published = [figures[f"{count} goals, 1000 ticks: the paper's - fixed"].value for count in (2, 3, 4)]
     assert published == [22.3, 29.2, 32.6]
+    notes = "\n".join(row.name for row in figures.values() if row.value is None)
+    for words in ("seeds 1000 to 1039", "1.11.2", "seeds 100000 to 100149", "scikit-learn 1", "CLIP", "oracle"):
+        assert words in notes
 
 
-def test_seeds_versions_and_what_is_left_out_are_said(figures: dict[str, Row]) -> None:
-    found = "\n".join(row.name for row in figures.values() if row.value is None)
-    for expected in ("seeds 1000 to 1039", "1.11.2", "seeds 100000 to 100149", "scikit-learn 1", "CLIP", "oracle"):
-        assert expected in found
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("name", ["fixed", "horizon"])
-def test_a_game_counts_for_a_length_just_where_an_episode_of_it_is_won(seed: int, name: str) -> None:
+def test_a_game_counts_for_a_length_if_its_episode_is_won(seed: int, name: str) -> None:
     chosen = next(each for each in selector.SELECTORS if each == name)
     end = selector._end(*selector._parallel("parallel_3", seed), chosen, seed)
     for length in (int(end) - 1, int(end)):
@@ -68,7 +62,7 @@ def test_a_game_counts_for_a_length_just_where_an_episode_of_it_is_won(seed: int
         assert environment.verdict().solved is (length >= end)
 
 
-def test_the_oracle_needs_no_more_ticks_for_one_goal_than_anyone(figures: dict[str, Row]) -> None:
+def test_the_nearest_goal_takes_the_fewest_ticks(figures: dict[str, Row]) -> None:
     ticks = {name: figures[f"{selector.ROUTES}, ticks of a game: {name}"].value or 0 for name in selector.SELECTORS}
     assert ticks["nearest"] == min(ticks.values())
     assert ticks["nearest"] < ticks["fixed"]
@@ -79,8 +73,7 @@ def test_the_command_prints_figures_and_returns_them(
 ) -> None:
     monkeypatch.setattr(selector.rows, "__defaults__", (SEEDS[:3],))
     code, found = bench.show("selector")
-    assert code == 0
-    assert found["part"] == "selector"
+    assert (code, found["part"]) == (0, "selector")
     assert {"name", "value", "unit", "interval", "cell", "goal", "met", "against"} <= set(found["rows"][0])
     cells = [row["cell"] for row in found["rows"] if row["cell"]]
     assert (FOUR, RIVAL) in cells

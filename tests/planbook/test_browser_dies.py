@@ -1,4 +1,4 @@
-"""A browser that dies in the middle of a run: the episodes on it count as BROKEN, and the run goes on."""
+"""A browser that dies during a run breaks the episodes that it shows; the run goes on with another browser."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ TASKS = Selection(types=("click-checkboxes", "login-user"), seeds=(0, 1, 2, 3, 4
 
 
 class Killer:
-    """Kills the shared browser and its driver once, after so many actions that left their episode unfinished."""
+    """Kills the shared browser and its driver once, right after the ``at``-th action that does not end its episode."""
 
     def __init__(self, at: int) -> None:
         self.left, self.lock, self.profile = at, threading.Lock(), ""
@@ -45,14 +45,14 @@ class Killer:
                 for process in processes_naming(self.profile.encode())
                 if b"watchdog" not in Path(f"/proc/{process}/cmdline").read_bytes()
             ]
-            for how in (signal.SIGSTOP, signal.SIGKILL):  # all at one moment: no tab is opened in what is left of it
+            for how in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that no tab opens between two kills
                 for process in family:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(process, how)
 
 
 def play(run: Run, watch: Killer | None = None) -> list[str]:
-    """Play what is left with two tabs; the ids of the tasks that were played."""
+    """Play the open episodes in two tabs, and return the ids of their tasks."""
     played: list[str] = []
 
     def on_ending(entry: Entry, ending: Ending) -> None:
@@ -63,7 +63,7 @@ def play(run: Run, watch: Killer | None = None) -> list[str]:
 
 
 @pytest.mark.browser
-def test_a_browser_that_dies_in_a_run_breaks_its_episodes_and_no_more(tmp_path: Path) -> None:
+def test_a_browser_that_dies_breaks_only_the_episodes_under_way(tmp_path: Path) -> None:
     need_browser()
     config = Config(planner="procedures", env="miniwob", selection=TASKS, actions=Miniwob.action_limit)
     killer = Killer(at=8)
@@ -73,9 +73,8 @@ def test_a_browser_that_dies_in_a_run_breaks_its_episodes_and_no_more(tmp_path: 
         assert chromium.shared().profile != killer.profile
         endings = recorded_endings(run)
         broken = [ending for ending in endings.values() if ending.outcome is Outcome.BROKEN]
-        assert 1 <= len(broken) <= 2, "what was under way, and nothing else"
+        assert 1 <= len(broken) <= 2, "at most one episode in each tab"
         assert all(ending.message for ending in broken), broken
-        assert sum(ending.outcome.solved for ending in endings.values()) == 12 - len(broken)
         summary = summarise(list(read_run(run).episodes.values()), 1.0, "run")
         assert (summary.tasks, summary.broken, summary.solved) == (12, len(broken), 12 - len(broken))
-        assert play(run) == [], "a BROKEN episode is an ending: it is not played again in silence"
+        assert play(run) == [], "a broken episode is not played again"

@@ -1,4 +1,4 @@
-"""`planbook check-env`: broken environments, one for each mistake, and sound ones."""
+"""`planbook check-env` on sound environments, and on one broken environment for each kind of mistake."""
 
 from pathlib import Path
 
@@ -61,29 +61,31 @@ class Doors(Environment):
 '''
 
 
-def checked(file: Path, text: str) -> Finished:
+def check(file: Path, text: str) -> Finished:
     file.write_text(text)
     return here("check-env", file, "--json")
 
 
 def test_a_sound_environment_has_no_mistakes(tmp_path: Path) -> None:
-    found = checked(tmp_path / "doors.py", SOUND)
-    assert found.returncode == errors.OK, found.printed
-    assert found.result == {
+    checked = check(tmp_path / "doors.py", SOUND)
+    assert checked.returncode == errors.OK, checked.printed
+    assert checked.result == {
         "env": str(tmp_path / "doors.py"),
         "mistakes": [],
         "unchecked": {},
         "tasks": 6,
         "actions": 120,
     }
-    assert "no mistakes; tried: 120 actions on 6 tasks" in found.printed
+    assert "no mistakes; tried: 120 actions on 6 tasks" in checked.printed
 
 
+DOOR = 'door: Literal["left", "middle", "right"]'
+RESET = "self.opened, self.out, self.dice = [], False, "
 MISTAKES = {
     "wrong return type": (
         "return f\"{'The street'",
-        'return 7 and {"text": f"{\'The street\'',
-        "Doors.open (doors.py:26) must return an Observation or a str, but returned dict",
+        "return 7 or f\"{'The street'",
+        "Doors.open (doors.py:26) must return an Observation or a str, but returned int",
     ),
     "no name": (
         'name, types, splits = "doors", (',
@@ -93,99 +95,80 @@ MISTAKES = {
     "no brackets": ("@action(\"agent.open('left') -> 'A wall. 17 steps.'\")", "@action", "write @action()"),
     "coroutine": ("def open(", "async def open(", "Doors.open is a coroutine; write `def` instead of `async def`"),
     "parameter that JSON cannot hold": (
-        'door: Literal["left", "middle", "right"]',
+        DOOR,
         "door: set[str]",
         "doors.py:26: parameter door: set[str] of open has a type that JSON does not have; use str, int",
     ),
-    "parameter without a type": (
-        'door: Literal["left", "middle", "right"]',
-        "door",
-        "doors.py:26: parameter door of open has no type; write it, such as door: str",
-    ),
+    "parameter without a type": (DOOR, "door", "doors.py:26: parameter door of open has no type; write it, such as"),
     "params that JSON cannot hold": ('params={"out": n}', 'params={"out": {n}}', "tasks() raised ValidationError"),
     "duplicate ids": ('id=f"{split}/{n}"', "id=split", "doors.py:14: the task id 'train' is listed 3 times"),
     "undeclared split": ("split=split,", 'split="dev",', "a task has the split 'dev', but the class declares 'test'"),
-    "undeclared type": ('type="find"', 'type="seek"', "a task has the type 'seek', but the class declares 'find'"),
     "foreign task": ('env="doors"', 'env="door"', "a task has the env 'door', but the class declares 'doors'"),
-    "tasks that are no tasks": (
-        "        return [\n",
-        "        return ['a'] or [\n",
-        "must list Task objects, but lists a str",
-    ),
+    "tasks of another class": ("return [\n", "return ['a'] or [\n", "must list Task objects, but lists a str"),
     "seeds that are not read": (
         'attributes = {"o',
         'seeded = True\n    attributes = {"o',
         "for the seeds (0, 1, 2), tasks() lists a task of seed 7",
     ),
-    "tasks by chance": (
-        "range(3)",
-        "random.sample(range(9_999), 3)",
-        "tasks() returns different tasks when it is called again",
-    ),
-    "non-determinism": ("random.Random(task.seed)", "random.Random()", "doors.py:26: open("),
+    "random tasks": ("range(3)", "random.sample(range(9_999), 3)", "returns different tasks when it is called again"),
+    "random results": ("random.Random(task.seed)", "random.Random()", "doors.py:26: open("),
     "state that outlives an episode": (
-        "self.opened, self.out, self.dice = [], False, random.Random(task.seed)",
-        "self.opened, self.out, self.dice = [], False, vars(self).setdefault('dice', random.Random(task.seed))",
+        f"{RESET}random.Random(task.seed)",
+        f"{RESET}vars(self).setdefault('dice', random.Random(task.seed))",
         "returned a different result after the environment was reset",
     ),
-    "restore that forgets": ("        self.dice.setstate(state)\n", "", "returned a different result after restore()"),
+    "incomplete restore": ("        self.dice.setstate(state)\n", "", "returned a different result after restore()"),
     "action that raises": ("self.opened.append(door)", "self.opened[door]", "open('"),
-    "begin that raises": (
-        'return Observation("Three',
-        'return 1 / 0 or Observation("Three',
-        "begin() raised ZeroDivision",
-    ),
-    "verdict that is none": ("return Verdict(self.out, float(self.out))", "return self.out", "must return a Verdict"),
+    "begin that raises": ("Observation(", "1 / 0 or Observation(", "begin() raised ZeroDivision"),
+    "verdict of another class": ("Verdict(self.out, float(self.out))", "self.out", "must return a Verdict"),
     "score out of bounds": ("float(self.out))", "2.0)", "the score of a verdict must lie between 0 and 1, but is 2.0"),
     "no verdict": ("def verdict(self)", "def judge(self)", "Doors has no verdict(); define it"),
-    "no docstring": ('        """Open a door."""\n', "", "doors.py:26: open has no docstring; say in it what it does"),
-    "no goal": ('goal="get out"', 'goal=""', "a task has no goal; say in a sentence what is to be done"),
     "solved at the start": ("Verdict(self.out, ", "Verdict(True, ", "is solved before the first action"),
     "attribute without its method": ("def attribute_values", "def values", "doors.py: attribute_values() has no 'op"),
-    "attribute without a value": ('{"opened": len(self.opened)}', "{}", "attribute_values() has no 'opened'"),
     "query that JSON cannot hold": (
-        'return ["left", "middle", "right"]\n',
-        'return {"left", "middle"}\n',
+        'return ["left", "middle", "right"]',
+        'return {"left", "middle"}',
         "the query doors is a set, which JSON cannot hold",
     ),
 }
+"""By name of the mistake: code of the sound environment, what replaces it, and the message."""
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_each_mistake_has_one_line(tmp_path: Path, mistake: str) -> None:
-    written, instead, message = MISTAKES[mistake]
-    assert written in SOUND
-    text = SOUND.replace(written, instead, 1)
-    if mistake == "wrong return type":
-        text = text.replace('steps."\n\n    @query', 'steps."}\n\n    @query')
+    sound, broken, message = MISTAKES[mistake]
+    assert sound in SOUND
+    text = SOUND.replace(sound, broken, 1)
     if mistake == "seeds that are not read":
         text = text.replace("seed=n", "seed=n + 7")
-    found = checked(tmp_path / "doors.py", text)
-    assert found.returncode == errors.BAD_INPUT, found.printed
-    (line,) = found.result["mistakes"]
+    checked = check(tmp_path / "doors.py", text)
+    assert checked.returncode == errors.BAD_INPUT, checked.printed
+    (line,) = checked.result["mistakes"]
     assert message in line
     assert "doors.py" in line
     assert "\n" not in line
 
 
-def test_mistakes_are_reported_all_at_once(tmp_path: Path) -> None:
-    text = (
-        SOUND.replace('goal="get out"', 'goal=""')
-        .replace('        """Open a door."""\n', "")
-        .replace('"find",)', '"f",)')
-    )
-    found = checked(tmp_path / "doors.py", text)
-    assert len(found.result["mistakes"]) == 3
+def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:
+    text = SOUND.replace('goal="get out"', 'goal=""').replace('        """Open a door."""\n', "")
+    checked = check(tmp_path / "doors.py", text.replace('"find",)', '"seek",)'))
+    for message in (
+        "a task has no goal; say in a sentence what is to be done",
+        "doors.py:26: open has no docstring; say in it what it does",
+        "a task has the type 'find', but the class declares 'seek'",
+    ):
+        assert sum(message in mistake for mistake in checked.result["mistakes"]) == 1
+    assert len(checked.result["mistakes"]) == 3
 
 
 @pytest.mark.parametrize("env", ["toy", "tabletop", "minecraft", "textcraft", "shopping"])
-def test_what_ships_has_no_mistakes(env: str) -> None:
-    found = here("check-env", env, "--json")
-    assert (found.returncode, found.result["mistakes"]) == (errors.OK, []), found.printed
+def test_shipped_environments_have_no_mistakes(env: str) -> None:
+    checked = here("check-env", env, "--json")
+    assert (checked.returncode, checked.result["mistakes"]) == (errors.OK, []), checked.printed
 
 
 def test_the_readmes_environment_has_no_mistakes(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text()
     text = readme[readme.index("# lights.py") :].partition("```")[0]
-    found = checked(tmp_path / "lights.py", text)
-    assert (found.returncode, found.result["tasks"]) == (errors.OK, 3), found.printed
+    checked = check(tmp_path / "lights.py", text)
+    assert (checked.returncode, checked.result["tasks"]) == (errors.OK, 3), checked.printed

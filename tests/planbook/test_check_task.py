@@ -1,12 +1,9 @@
-"""`planbook check --task`: what cannot succeed is told before anything is done."""
+"""`planbook check --task` reports the lines of a plan that cannot succeed, and plays nothing."""
 
 from pathlib import Path
 
-import pytest
-
-from planbook.commands.checking import dry_runs, show_checked
-from planbook.settings import Settings
-from tests.command import planbook, result
+from tests.flows import here
+from tests.shelf import write_shelf
 
 PLAN = """\
 places = ['countertop_1', 'moon_3']
@@ -17,76 +14,6 @@ if 'countertop_1' in seen:
     agent.put_in_or_on('mug_1', 'countertop_1')
 agent.take_from('mug_1', 'fridge_1')
 """
-ENVIRONMENT = """\
-from planbook.envs import Change, Deed, Environment, Fact, Need, Observation, Preconditions, Task, Verdict, action
-
-LIT = Fact("lit")
-
-
-class Lamp(Environment):
-    name = "lamp"
-    types = ("on",)
-    splits = ("all",)
-
-    @classmethod
-    def tasks(cls, selection, options=None):
-        return [Task(id="on/1", env="lamp", split="all", type="on", goal="light")]
-
-    @classmethod
-    def preconditions(cls, task, options=None):
-        def press() -> Deed:
-            return Deed([Need.equal(LIT, False, "the lamp is on then")], [Change(LIT, True)], sure=True)
-
-        return Preconditions({"press": press}, start={LIT: False})
-
-    def begin(self, task):
-        self.lit = False
-        return Observation("It is dark.")
-
-    @action()
-    def press(self) -> Observation:
-        self.lit = True
-        return Observation("It is light.")
-
-    def verdict(self):
-        return Verdict(self.lit, float(self.lit))
-"""
-
-
-def test_each_line_that_cannot_succeed_is_told_with_its_reason(tmp_path: Path) -> None:
-    plan = tmp_path / "plan.py"
-    plan.write_text(PLAN)
-    finished = planbook("check", plan, "--env", "alfworld", "--task", "generated/pick_heat_then_place/1", "--json")
-    assert finished.returncode == 2
-    assert f"{plan}:3: cannot-succeed: go_to('moon_3') cannot succeed: there is no receptacle moon_3" in finished.stderr
-    assert "    agent.go_to(place)" in finished.stderr
-    found = result(finished)
-    faults = [(fault["line"], fault["type"]) for fault in found["faults"][:2]]
-    assert faults == [(3, "cannot-succeed"), (6, "cannot-succeed")]
-    message = "put_in_or_on('mug_1', 'countertop_1') cannot succeed: nothing is held then"
-    assert found["faults"][1]["message"] == message
-    (run,) = found["dry_runs"]
-    assert (run["task"], run["followed"], run["calls"]) == ("generated/pick_heat_then_place/1", True, 4)
-
-
-def test_an_environment_of_ones_own_declares_in_a_few_lines(tmp_path: Path) -> None:
-    (tmp_path / "lamp.py").write_text(ENVIRONMENT)
-    (tmp_path / "plan.py").write_text("agent.press()\n\nagent.press()\n")
-    env = ("--env", f"{tmp_path / 'lamp.py'}:Lamp", "--task", "on/1")
-    finished = planbook("check", tmp_path / "plan.py", *env, "--json")
-    (fault,) = result(finished)["faults"]
-    assert (fault["line"], fault["message"]) == (3, "press() cannot succeed: the lamp is on then since line 1")
-
-
-def test_an_environment_that_declares_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "lamp.py").write_text(ENVIRONMENT.replace("def preconditions", "def not_declared"))
-    plan = tmp_path / "plan.py"
-    plan.write_text("agent.press()\n")
-    runs = list(dry_runs(plan, Settings.of(env=f"{tmp_path / 'lamp.py'}:Lamp", tasks=("on/1",))))
-    assert show_checked(plan, [], runs)[0] == 0
-    assert "dry run on on/1: lamp declares no preconditions of its actions" in capsys.readouterr().out
-
-
 MODULE = '''\
 """Two procedures.
 
@@ -116,15 +43,39 @@ def fetch_two(agent, task):
 '''
 
 
-def test_the_procedures_of_a_module_are_checked_each_with_the_lines_of_the_file(tmp_path: Path) -> None:
+def test_each_line_that_cannot_succeed_is_reported_with_its_reason(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.py"
+    plan.write_text(PLAN)
+    finished = here("check", plan, "--env", "alfworld", "--task", "generated/pick_heat_then_place/1", "--json")
+    assert finished.returncode == 2
+    assert (
+        f"{plan}:3: cannot-succeed: go_to('moon_3') cannot succeed: there is no receptacle moon_3" in finished.printed
+    )
+    assert "    agent.go_to(place)" in finished.stderr
+    faults = finished.result["faults"]
+    assert [(fault["line"], fault["type"]) for fault in faults[:2]] == [(3, "cannot-succeed"), (6, "cannot-succeed")]
+    assert faults[1]["message"] == "put_in_or_on('mug_1', 'countertop_1') cannot succeed: nothing is held then"
+    (run,) = finished.result["dry_runs"]
+    assert (run["task"], run["followed"], run["calls"]) == ("generated/pick_heat_then_place/1", True, 4)
+
+
+def test_an_environment_without_preconditions_is_reported(tmp_path: Path) -> None:
+    write_shelf(tmp_path)
+    (tmp_path / "plan.py").write_text("agent.look()\n")
+    checked = here("check", tmp_path / "plan.py", "--env", tmp_path / "shelf.py", "--task", "look/0")
+    assert checked.returncode == 0
+    assert "dry run on look/0: shelf declares no preconditions of its actions" in checked.printed
+
+
+def test_all_procedures_of_a_module_are_checked_with_the_lines_of_the_file(tmp_path: Path) -> None:
     module = tmp_path / "toy" / "procedures" / "both.py"
     module.parent.mkdir(parents=True)
     module.write_text(MODULE)
-    faults = result(planbook("check", module, "--env", "toy", "--json"))["faults"]
+    faults = here("check", module, "--env", "toy", "--json").result["faults"]
     lines = MODULE.splitlines()
     assert [lines[fault["line"] - 1].strip() for fault in faults] == ["agent.opne(PLACES)", "return PLACE"]
     module.write_text(MODULE.replace("opne", "open").replace("PLACE\n", "PLACES\n"))
-    assert result(planbook("check", module, "--env", "toy", "--json"))["faults"] == []
-    refused = planbook("exec", module, "--env", "toy")
+    assert here("check", module, "--env", "toy", "--json").result["faults"] == []
+    refused = here("exec", module, "--env", "toy")
     assert refused.returncode == 2
     assert "holds 2 procedures" in refused.stderr

@@ -1,4 +1,4 @@
-"""What each command and option does, read from what it leaves behind."""
+"""Options of commands, checked in what the run records."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ import pytest
 from planbook.commands.demo import BUILDING, PLANNED, Demo
 from planbook.settings import Settings
 from tests.command import ROOT, planbook, result
-from tests.flows import events
+from tests.flows import events, here
 from tests.shelf import write_shelf
 
 
@@ -20,7 +20,7 @@ def bodies(folder: Path, kind: Any) -> list[Any]:
 
 
 @pytest.mark.deep
-def test_demo_ends_with_a_table_and_the_path_of_what_it_wrote(tmp_path: Path) -> None:
+def test_demo_ends_with_a_table_and_the_path_of_its_runs(tmp_path: Path) -> None:
     finished = planbook("demo", "--jobs", 2, "--out", tmp_path / "demo", "--json")
     assert finished.returncode == 0, finished.stderr
     household, *_, learned = result(finished)["runs"]
@@ -36,37 +36,42 @@ def test_demo_ends_with_a_table_and_the_path_of_what_it_wrote(tmp_path: Path) ->
     assert tried.returncode == 0, tried.stderr
 
 
-def test_the_terms_of_a_run_are_kept_and_recorded(tmp_path: Path) -> None:
+def test_every_run_of_the_demo_has_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    demo = Demo(Settings.of())
+    for name, settings in (*PLANNED.items(), ("build", BUILDING)):
+        folder = demo.folder(settings, name)
+        assert (folder.parent.name, folder.is_dir(), name in folder.name) == ("runs", True, True)
+
+
+def test_limits_and_the_seed_are_kept_and_recorded(tmp_path: Path) -> None:
     command = "run --env toy --actions 2 --limit wall_seconds=3 --seed 7 --jobs 2 --json --out".split()
-    summary = result(planbook(*command, tmp_path / "run"))
-    assert set(summary["failures"]) == {"out_of_budget"}
-    assert summary["mean_actions"] == 2.0
+    summary = here(*command, tmp_path / "run").result
+    assert (set(summary["failures"]), summary["mean_actions"]) == ({"out_of_budget"}, 2.0)
     config = json.loads((tmp_path / "run" / "run.json").read_text())["config"]
     assert (config["actions"], config["limits"]["wall_seconds"], config["seed"]) == (2, 3.0, 7)
 
 
-def test_the_seed_is_that_of_the_plans_random_numbers(tmp_path: Path) -> None:
+def test_the_seed_decides_the_random_numbers_of_plans(tmp_path: Path) -> None:
     (tmp_path / "dice.py").write_text("import random\nprint(random.random())\n")
 
-    def printed(seed: int, name: str) -> str:
-        planbook(
-            "exec", tmp_path / "dice.py", "--env", "toy", "--task", "fetch/0", "--seed", seed, "--out", tmp_path / name
-        )
-        return str(bodies(tmp_path / name, "cell")[0]["feedback"]["output"])
+    def printed(seed: int, run: Path) -> str:
+        here("exec", tmp_path / "dice.py", "--env", "toy", "--task", "fetch/0", "--seed", seed, "--out", run)
+        return str(bodies(run, "cell")[0]["feedback"]["output"])
 
-    assert printed(1, "a") == printed(1, "b") != printed(2, "c")
+    assert printed(1, tmp_path / "a") == printed(1, tmp_path / "b") != printed(2, tmp_path / "c")
 
 
-def test_a_library_of_ones_own_is_used(tmp_path: Path) -> None:
+def test_procedures_come_from_the_library_option(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "manuals" / "toy", tmp_path / "mine" / "toy")
     procedure = tmp_path / "mine" / "toy" / "procedures" / "fetch.py"
     procedure.write_text(procedure.read_text().replace("    for thing", "    print('my own')\n    for thing"))
     command = ("run", "--env", "toy", "--types", "fetch", "--library", tmp_path / "mine", "--out", tmp_path / "run")
-    assert planbook(*command).returncode == 0
+    assert here(*command).returncode == 0
     assert {cell["feedback"]["output"] for cell in bodies(tmp_path / "run", "cell")} == {"my own\n"}
 
 
-def test_an_episode_that_cannot_be_repeated_is_started_over(tmp_path: Path) -> None:
+def test_an_episode_that_cannot_be_repeated_is_restarted(tmp_path: Path) -> None:
     write_shelf(tmp_path, "mug_1")
     (tmp_path / "plan.py").write_text("agent.look()\n")
     planbook("exec", "plan.py", "--env", "shelf.py", "--out", "run", cwd=tmp_path)
@@ -78,12 +83,3 @@ def test_an_episode_that_cannot_be_repeated_is_started_over(tmp_path: Path) -> N
     seen = [step["observation"]["text"] for step in bodies(tmp_path / "run", "act")]
     assert sorted(seen) == [f"On shelf_1 you see {thing}_1." for thing in ("cup", "mug", "mug")]
     assert [ending["cause"] for ending in bodies(tmp_path / "run", "outcome")].count("diverged") == 1
-
-
-def test_every_part_of_the_demo_finds_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    showing = Demo(Settings.of())
-    parts = (*PLANNED.items(), ("build", BUILDING))
-    for name, asked in parts:
-        folder = showing.folder(asked, name)
-        assert (folder.parent.name, folder.is_dir(), name in folder.name) == ("runs", True, True)

@@ -1,4 +1,4 @@
-"""Runs that are steered from outside while they are played: by events that another connection writes into the store."""
+"""Runs are paused and stopped while they are played, by events that another connection writes into the store."""
 
 import threading
 import time
@@ -26,12 +26,11 @@ from tests.toy_script import served_answer
 from tests.watched import count
 
 SEEDS = Selection(types=("fetch",), seeds=tuple(range(12)))
-
-
 SLOW = "scripted:tests/slow_script.py:answer"
+PROCESSES = pytest.param("processes", marks=pytest.mark.deep)
 
 
-def begun(folder: Path, learning: Learning | None = None, without: tuple[str, ...] = (), model: str = SLOW) -> Run:
+def created(folder: Path, learning: Learning | None = None, without: tuple[str, ...] = (), model: str = SLOW) -> Run:
     config = Config(
         planner="automanual",
         env="toy",
@@ -44,14 +43,14 @@ def begun(folder: Path, learning: Learning | None = None, without: tuple[str, ..
     return Run.create(folder, config, Toy.tasks(SEEDS))
 
 
-def ask(folder: Path, number: int, do: str) -> None:
+def request(folder: Path, number: int, do: str) -> None:
     with closing(Store(folder / "run.db")) as store:
         store.put("run", "control", number, {"do": do})
 
 
 @contextmanager
 def playing(run: Run, jobs: int = 2, executor: Executor = "threads") -> Iterator[list[int]]:
-    """The run is played meanwhile; the exit code, once it is over."""
+    """Play the run in the background; yield a list that has the exit code afterwards."""
     codes: list[int] = []
 
     def play() -> None:
@@ -67,23 +66,22 @@ def playing(run: Run, jobs: int = 2, executor: Executor = "threads") -> Iterator
         assert not thread.is_alive()
 
 
-def test_nothing_is_asked_or_done_in_a_pause_and_its_time_is_not_spent(tmp_path: Path) -> None:
+def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    with playing(begun(folder)) as codes:
+    with playing(created(folder)) as codes:
         wait_until(lambda: count(folder, "ask") > 2)
-        ask(folder, 0, "pause")
+        request(folder, 0, "pause")
         wait_until(lambda: count(folder, "sitting") == 2)
-        time.sleep(2 * TAKES)  # what was under way is answered
+        time.sleep(2 * TAKES)  # calls under way are answered
         before = count(folder, ("ask", "act", "outcome"))
         time.sleep(4 * TAKES)
         assert count(folder, ("ask", "act", "outcome")) == before
-        ask(folder, 1, "go on")
+        request(folder, 1, "go on")
     assert codes == [errors.OK]
     with closing(Run.open(folder)) as run:
         spent = spent_so_far(run.store.events(), prices_from(None))
-        events = list(run.store.events(kind=("sitting", "outcome")))
-    assert sum(event.kind == "outcome" for event in events) == 12
-    sittings = [event for event in events if event.kind == "sitting"]
+        sittings = list(run.store.events(kind="sitting"))
+    assert count(folder, "outcome") == 12
     paused = sittings[2].at - sittings[1].at
     assert paused > 6 * TAKES
     assert spent.seconds == pytest.approx(sittings[-1].at - sittings[0].at - paused, abs=0.3)
@@ -92,72 +90,57 @@ def test_nothing_is_asked_or_done_in_a_pause_and_its_time_is_not_spent(tmp_path:
 @pytest.mark.deep
 @pytest.mark.parametrize("busy", [False, True])
 @pytest.mark.parametrize("executor", ["threads", "processes"])
-def test_nothing_reaches_a_model_server_in_a_pause(
+def test_in_a_pause_no_request_and_no_retry_reaches_a_model_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executor: Executor, busy: bool
 ) -> None:
-    """Neither a new question nor, of a server that is busy, one that it wanted to be asked again."""
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
     folder = tmp_path / "run"
     with serving(served_answer, pause=0.01) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        with playing(begun(folder, model="openai:served"), jobs=3, executor=executor) as codes:
+        with playing(created(folder, model="openai:served"), jobs=3, executor=executor) as codes:
             wait_until(lambda: len(server.requests) > 4, 60)
             if busy:
                 server.troubles += [Refusal(429, headers={"Retry-After": "1"})] * 6
                 wait_until(lambda: len(server.troubles) < 4)
-            ask(folder, 0, "pause")
+            request(folder, 0, "pause")
             wait_until(lambda: count(folder, "sitting") == 2)
-            time.sleep(0.7)  # what was under way is answered
+            time.sleep(0.7)  # calls under way are answered
             before = len(server.requests)
             time.sleep(2.5)
             assert len(server.requests) == before
-            ask(folder, 1, "go on")
+            request(folder, 1, "go on")
             wait_until(lambda: len(server.requests) > before)
     assert codes == [errors.OK]
     assert count(folder, "outcome") == 12
 
 
-def test_a_stop_ends_it_like_ctrl_c_and_it_can_be_resumed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("executor", ["threads", PROCESSES])
+def test_a_stopped_run_can_be_resumed(tmp_path: Path, capfd: pytest.CaptureFixture[str], executor: Executor) -> None:
     folder = tmp_path / "run"
-    with playing(begun(folder)) as codes:
+    with playing(created(folder), executor=executor) as codes:
         wait_until(lambda: count(folder, "outcome") > 0)
-        ask(folder, 0, "stop")
+        request(folder, 0, "stop")
     assert codes == [errors.INTERRUPTED]
     assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder}" in capfd.readouterr().out
     assert 0 < count(folder, "outcome") < 12
-    with playing(Run.open(folder, to_play=True)) as codes:
+    with playing(Run.open(folder, to_play=True), executor=executor) as codes:
         pass
-    assert codes == [errors.OK], "requests of the invocation before are not obeyed"
+    assert codes == [errors.OK], "requests to an earlier invocation are not obeyed"
     assert count(folder, "outcome") == 12
 
 
-@pytest.mark.deep
-def test_episodes_in_other_processes_are_steered_too(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    with playing(begun(folder), executor="processes") as codes:
-        wait_until(lambda: count(folder, "ask") > 2, 60)
-        ask(folder, 0, "pause")
-        wait_until(lambda: count(folder, "sitting") == 2)
-        time.sleep(1)  # other processes look at the store now and then
-        before = count(folder, ("ask", "act", "outcome"))
-        time.sleep(4 * TAKES)
-        assert count(folder, ("ask", "act", "outcome")) == before
-        ask(folder, 1, "stop")
-    assert codes == [errors.INTERRUPTED]
-
-
 @pytest.mark.parametrize("without", [(), pytest.param(("online",), marks=pytest.mark.deep)])
-def test_building_is_steered_too(tmp_path: Path, without: tuple[str, ...]) -> None:
+def test_a_building_run_can_be_stopped(tmp_path: Path, without: tuple[str, ...]) -> None:
     folder = tmp_path / "run"
     learning = Learning(solved_after=100, procedures=False)
-    with playing(begun(folder, learning, without), jobs=1) as codes:
+    with playing(created(folder, learning, without), jobs=1) as codes:
         wait_until(lambda: count(folder, "learnt") > 1, 60)
-        ask(folder, 0, "stop")
+        request(folder, 0, "stop")
     assert codes == [errors.INTERRUPTED]
     assert count(folder, "learnt") < 13
 
 
-def test_looking_whether_somebody_plays_does_not_take_the_folder(tmp_path: Path) -> None:
+def test_asking_whether_a_folder_is_claimed_does_not_claim_it(tmp_path: Path) -> None:
     assert not is_claimed(tmp_path)
     over = threading.Event()
 
@@ -167,7 +150,7 @@ def test_looking_whether_somebody_plays_does_not_take_the_folder(tmp_path: Path)
 
     watcher = threading.Thread(target=look)
     watcher.start()
-    with closing(begun(tmp_path / "run")):
+    with closing(created(tmp_path / "run")):
         assert is_claimed(tmp_path / "run")
         with pytest.raises(BadRun, match="played by another process"):
             claim_folder(tmp_path / "run")
@@ -176,39 +159,18 @@ def test_looking_whether_somebody_plays_does_not_take_the_folder(tmp_path: Path)
     watcher.join()
 
 
-def test_an_invocation_records_how_to_host_the_next_one_alike(tmp_path: Path) -> None:
+def test_hosting_is_recorded_as_options_for_the_next_invocation(tmp_path: Path) -> None:
     assert arguments(Hosting().recorded()) == ["--jobs", "1"]
-    whole = Hosting(jobs=3, unsafe_no_sandbox=True, prices=tmp_path / "prices.json", executor="processes")
+    every_option = Hosting(jobs=3, unsafe_no_sandbox=True, prices=tmp_path / "prices.json", executor="processes")
     expected = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox", "--prices"]
-    assert arguments(whole.recorded()) == [*expected, str(tmp_path / "prices.json")]
+    assert arguments(every_option.recorded()) == [*expected, str(tmp_path / "prices.json")]
 
 
-def test_a_run_that_nobody_steers_goes_on() -> None:
+def test_a_stop_ends_a_pause_and_is_final() -> None:
     steering = Steering()
     steering.guard()
-    assert not steering.stopped
-    assert not steering.paused
-
-
-def test_a_pause_holds_back_until_it_is_ended() -> None:
-    steering, passed = Steering(), threading.Event()
     steering.pause()
-
-    def pass_by() -> None:
-        steering.guard()
-        passed.set()
-
-    threading.Thread(target=pass_by, daemon=True).start()
-    time.sleep(0.05)
     assert steering.paused
-    assert not passed.is_set()
-    steering.go_on()
-    assert passed.wait(5)
-
-
-def test_a_stop_ends_a_pause_and_stays() -> None:
-    steering = Steering()
-    steering.pause()
     steering.stop()
     steering.go_on()
     assert steering.stopped

@@ -1,4 +1,4 @@
-"""Replaying recorded runs against an environment that has changed since."""
+"""`planbook replay RUN` against an environment that has changed since the run."""
 
 import json
 from pathlib import Path
@@ -11,117 +11,78 @@ from tests.flows import saying
 from tests.shelf import write_shelf
 
 PLAN = "print(agent.look())\nprint(agent.look())\nprint(agent.look())\n"
+THINGS = "mug_1, mug_2 and 5 cups"
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an environment, which tests change, and a run on it."""
     folder = tmp_path_factory.mktemp("recorded")
-    write_shelf(folder, looks=2)
+    write_shelf(folder, THINGS, looks=2)
     (folder / "plan.py").write_text(PLAN)
     done = planbook("exec", "plan.py", "--env", "shelf.py", "--task", "look/0", "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
 
 
-def replayed(folder: Path) -> tuple[int, Any, str]:
-    done = planbook("replay", "run", "--json", cwd=folder)
+def replay(folder: Path, run: str = "run") -> tuple[int, Any, str]:
+    """Replay the run; return the exit code, the result and the standard error."""
+    done = planbook("replay", run, "--json", cwd=folder)
     assert "Traceback" not in done.stderr
-    return done.returncode, json.loads(done.stdout)["by_sameness"], done.stderr
-
-
-def test_an_unchanged_environment_gives_the_same(recorded: Path) -> None:
-    write_shelf(recorded, looks=2)
-    code, counts, _ = replayed(recorded)
-    assert (code, counts["same"]) == (0, 1)
-
-
-def test_other_numbers_in_ids_are_distinguished(recorded: Path) -> None:
-    write_shelf(recorded, "mug_7 and mug_3", looks=2)
-    code, counts, printed = replayed(recorded)
-    assert (code, counts["renamed ids"]) == (1, 1)
-    assert "look/0: renamed ids, at act 1" in printed
-    assert "expected: line 1: agent.look() -> On shelf_1 you see mug_1 and mug_2." in printed
-    assert "actual:   line 1: agent.look() -> On shelf_1 you see mug_7 and mug_3." in printed
+    return done.returncode, json.loads(done.stdout), done.stderr
 
 
 @pytest.mark.parametrize(
-    ("things", "looks", "act"),
-    [("mug_1 and mug_1", 2, 1), ("cup_1 and mug_2", 2, 1), ("mug_1", 2, 1), ("mug_1 and mug_2", 3, 2)],
-    ids=["one name for two", "another word", "fewer things", "a longer episode"],
+    ("things", "looks", "sameness", "act"),
+    [
+        (THINGS, 2, "same", 0),
+        ("mug_7, mug_3 and 5 cups", 2, "renamed ids", 1),
+        ("mug_1, mug_1 and 5 cups", 2, "different", 1),
+        ("cup_1, mug_2 and 5 cups", 2, "different", 1),
+        ("mug_1, mug_2 and 6 cups", 2, "different", 1),
+        (THINGS, 4, "different", 2),
+    ],
+    ids=["unchanged", "other ids", "one id for two", "another word", "another number", "a longer episode"],
 )
-def test_another_state_or_length_is_different(recorded: Path, things: str, looks: int, act: int) -> None:
+def test_a_replay_reports_the_first_difference(
+    recorded: Path, things: str, looks: int, sameness: str, act: int
+) -> None:
     write_shelf(recorded, things, looks)
-    code, counts, printed = replayed(recorded)
-    assert (code, counts["different"]) == (1, 1)
-    assert f"look/0: different, at act {act}" in printed
+    code, result, printed = replay(recorded)
+    assert (code, result["by_sameness"][sameness]) == (int(act > 0), 1)
+    if act:
+        assert f"look/0: {sameness}, at act {act}" in printed
+    if act == 1:
+        assert f"expected: line 1: agent.look() -> On shelf_1 you see {THINGS}." in printed
+        assert f"actual:   line 1: agent.look() -> On shelf_1 you see {things}." in printed
+    assert ("the verdict changed: direct success, now failure" in printed) == (looks == 4)
+    assert ("The verdict changed in 1 of them." in printed) == (looks == 4)
 
 
-PURSE = """
-from planbook.envs import Environment, Observation, Task, Verdict, action
-
-class Purse(Environment):
-    name = "purse"
-    types = ("buy",)
-    splits = ("all",)
-
-    @classmethod
-    def tasks(cls, selection, options=None):
-        return [Task(id="buy/0", env="purse", split="all", type="buy", goal="keep 5 gold")]
-
-    def begin(self, task):
-        self.gold = 9
-        return Observation("gold 9 is in the purse")
-
-    @action()
-    def pay(self) -> Observation:
-        \"\"\"Pay.\"\"\"
-        self.gold -= PRICE
-        return Observation(f"gold {self.gold} is left, on shelf_1")
-
-    def verdict(self):
-        return Verdict(self.gold == 5, 0.0)
-"""
-
-
-@pytest.mark.parametrize("ids", ["", 'object_ids = "[a-z]+_[0-9]+"'])
-def test_a_changed_value_is_no_renaming_and_the_changed_verdict_is_reported(tmp_path: Path, ids: str) -> None:
-    environment = PURSE.replace('name = "purse"', f'name = "purse"\n    {ids}')
-    (tmp_path / "purse.py").write_text(environment.replace("PRICE", "4"))
-    (tmp_path / "plan.py").write_text("agent.pay()\n")
-    done = planbook("exec", "plan.py", "--env", "purse.py", "--task", "buy/0", "--out", "run", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    (tmp_path / "purse.py").write_text(environment.replace("PRICE", "5"))
-    code, counts, printed = replayed(tmp_path)
-    assert (code, counts["different"]) == (1, 1)
-    assert "expected: line 1: agent.pay() -> gold 5 is left, on shelf_1" in printed
-    assert "the verdict changed: direct success, now failure" in printed
-    assert "The verdict changed in 1 of them." in printed
-
-
-def test_names_must_stay_apart_over_the_whole_episode(recorded: Path) -> None:
-    write_shelf(recorded, "mug_7 and mug_1", looks=2)
-    assert replayed(recorded)[1]["renamed ids"] == 1
-    write_shelf(recorded, "mug_{self.looks} and mug_7", looks=2)
-    text = (recorded / "shelf.py").read_text()
+@pytest.mark.parametrize(
+    ("things", "ids"),
+    [("mug_{self.looks}, mug_7 and 5 cups", "[a-z]+_[0-9]+"), ("mug_7, mug_3 and 5 cups", "")],
+    ids=["not the same way throughout", "no declared ids"],
+)
+def test_other_ids_may_be_a_difference(recorded: Path, things: str, ids: str) -> None:
+    write_shelf(recorded, things, looks=2)
+    text = (recorded / "shelf.py").read_text().replace("[a-z]+_[0-9]+", ids)
     (recorded / "shelf.py").write_text(text.replace('Observation("On', 'Observation(f"On'))
-    assert replayed(recorded)[1]["different"] == 1
+    assert replay(recorded)[1]["by_sameness"]["different"] == 1
 
 
-def test_the_recorded_replies_carry_a_models_episode_to_its_verdict(recorded: Path) -> None:
+def test_recorded_replies_answer_the_model_until_the_verdict(recorded: Path) -> None:
     write_shelf(recorded, looks=2)
     model = saying(recorded, "```python\nprint(agent.look())\nprint(agent.look())\n```")
-    asked = ("--env", "shelf.py", "--task", "look/0", "--planner", "react", "--model", model)
-    done = planbook("run", *asked, "--out", "asked", cwd=recorded)
+    command = ("run", "--env", "shelf.py", "--task", "look/0", "--planner", "react", "--model", model)
+    done = planbook(*command, "--out", "asked", cwd=recorded)
     assert done.returncode == 0, done.stderr
     write_shelf(recorded, "cup_1", looks=3)
-    again = planbook("replay", "asked", "--json", cwd=recorded)
-    assert "look/0: different, at act 1" in again.stderr
-    assert "the verdict now is not known: the planner makes more model calls than were recorded" in again.stderr
-    text = (recorded / "shelf.py").read_text()
-    (recorded / "shelf.py").write_text(
-        text.replace("looks == 3", "looks == 2").replace("Verdict(self.looks == 2", "Verdict(self.looks == 5")
-    )
-    again = planbook("replay", "asked", "--json", cwd=recorded)
-    assert "the verdict changed: direct success, now failure" in again.stderr
-    assert json.loads(again.stdout)["verdicts_changed"] == 1
+    _, _, printed = replay(recorded, "asked")
+    assert "look/0: different, at act 1" in printed
+    assert "the verdict now is not known: the planner makes more model calls than were recorded" in printed
+    text = (recorded / "shelf.py").read_text().replace("looks == 3", "looks == 2")
+    (recorded / "shelf.py").write_text(text.replace("Verdict(self.looks == 2", "Verdict(self.looks == 5"))
+    _, result, printed = replay(recorded, "asked")
+    assert "the verdict changed: direct success, now failure" in printed
+    assert result["verdicts_changed"] == 1

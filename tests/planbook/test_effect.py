@@ -1,8 +1,7 @@
-"""What single rules are worth, measured by playing without them."""
+"""`planbook effect` measures what single rules and skills are worth, by playing without them."""
 
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,20 +21,16 @@ PARTS = [f"rule_{number}" for number in range(RULES)]
 SEEDS = f"{FIRST_SEED}-{FIRST_SEED + TASKS - 1}"
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("effect")
-    write_library(folder / "library")
-    tasks = ("--env", "toy", "--types", "fetch", "--seeds", SEEDS, "--without", "retrieval")
-    planning = ("--planner-option", "replans=0", "--model", PLANTED, "--out", folder / "runs")
-    finished = here("effect", folder / "library", *tasks, *planning, "--json")
-    assert finished.returncode == 0, finished.printed
-    return finished
-
-
 @pytest.mark.deep
-def test_rules_that_cost_thirty_points_are_found_and_others_are_not(measured: Any) -> None:
-    parts = measured.result["parts"]
+def test_rules_that_cost_thirty_points_are_found_and_others_are_not(tmp_path: Path) -> None:
+    write_library(tmp_path / "library")
+    tasks = ("--env", "toy", "--types", "fetch", "--seeds", SEEDS, "--without", "retrieval")
+    planning = ("--planner-option", "replans=0", "--model", PLANTED, "--out", tmp_path / "runs")
+    finished = here("effect", tmp_path / "library", *tasks, *planning, "--json")
+    assert finished.returncode == 0, finished.printed
+    assert finished.result["finished"]
+    assert set(finished.result["runs"]) == {"all", *PARTS}
+    parts = finished.result["parts"]
     assert len(parts) == RULES
     assert {part["tasks"] for part in parts} == {TASKS}
     found = {part["part"] for part in parts if part["p_corrected"] < FALSE_SHARE}
@@ -45,46 +40,39 @@ def test_rules_that_cost_thirty_points_are_found_and_others_are_not(measured: An
     costs = [part["difference"] for part in parts if part["part"] in needed]
     assert all(-0.5 < cost < -0.15 for cost in costs)
     assert sum(part["low"] < -0.3 < part["high"] for part in parts if part["part"] in needed) >= 0.8 * NEEDED
-    assert "Fewer tasks are solved without: rule_" in measured.printed
-
-
-@pytest.mark.deep
-def test_the_same_command_goes_on_where_it_was_stopped(measured: Any) -> None:
-    assert measured.result["finished"]
-    assert set(measured.result["runs"]) == {"all", *PARTS}
+    assert "Fewer tasks are solved without: rule_" in finished.printed
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("noise", [0.0, 0.1])
-def test_in_many_such_measurements_four_in_five_are_found_with_at_most_one_false_alarm(noise: float) -> None:
+def test_of_many_measurements_most_effects_are_found_with_at_most_one_false_alarm(noise: float) -> None:
     found, alarms = 0, []
     for seed in range(10):
-        apart = _told_apart(NEEDED, noise, random.Random(f"effect/{noise}/{seed}"))
-        found += sum(part in PARTS[:NEEDED] for part in apart)
-        alarms.append(sum(part in PARTS[NEEDED:] for part in apart))
+        significant = _significant(NEEDED, noise, random.Random(f"effect/{noise}/{seed}"))
+        found += sum(part in PARTS[:NEEDED] for part in significant)
+        alarms.append(sum(part in PARTS[NEEDED:] for part in significant))
     assert found >= 0.8 * 10 * NEEDED
     assert max(alarms) <= 1, alarms
 
 
 @pytest.mark.deep
-def test_where_no_rule_matters_noise_is_seldom_called_an_effect() -> None:
-    alarms = [_told_apart(0, 0.2, random.Random(f"none/{seed}")) for seed in range(20)]
+def test_without_effects_noise_is_seldom_called_one() -> None:
+    alarms = [_significant(0, 0.2, random.Random(f"none/{seed}")) for seed in range(20)]
     assert sum(map(bool, alarms)) <= 3, alarms
 
 
-def test_repeats_that_repeat_the_same_do_not_make_an_effect() -> None:
-    """Three repeats of a task by a model that answers the same are one observation of the task."""
+def test_equal_repeats_of_a_task_count_as_one_observation() -> None:
     runs = {
-        name: _table([_row(task, solved, repeat) for task, solved in enumerate(each) for repeat in range(3)])
-        for name, each in (("", [True] * 5), ("rule_0", [False] * 5))
+        name: _table([_row(task, solved, repeat) for task in range(5) for repeat in range(3)])
+        for name, solved in (("", True), ("rule_0", False))
     }
     (effect,) = part_effects(runs.pop(""), runs)
     assert effect.p == pytest.approx(2 * 0.5**5)
     assert (effect.affected, effect.solved, effect.difference) == (5, 0, -1.0)
 
 
-def _told_apart(needed: int, noise: float, dice: random.Random) -> list[str]:
-    """Play runs without each rule, of which some are needed by nine tasks each; return the rules named."""
+def _significant(needed: int, noise: float, dice: random.Random) -> list[str]:
+    """Play runs without each rule, of which the first ``needed`` matter to nine tasks each; return those found."""
     needing = {part: set(dice.sample(range(TASKS), NEEDING)) for part in PARTS[:needed]}
     runs = {
         part: _table([_row(n, n not in needing.get(part, ()) and dice.random() >= noise) for n in range(TASKS)])
@@ -112,20 +100,20 @@ def _row(number: int, solved: bool, repeat: int = 0) -> Result:
         ([], (1.0, 1.0)),
     ],
 )
-def test_tails_of_sums_when_any_run_could_have_been_the_first(
+def test_tails_count_every_choice_of_a_run_in_each_group(
     groups: list[tuple[int, ...]], tails: tuple[float, float]
 ) -> None:
     assert swapped_tails(groups) == pytest.approx(tails)
 
 
-def test_the_correction_is_that_of_benjamini_and_hochberg() -> None:
+def test_corrected_p_values_are_those_of_benjamini_and_hochberg() -> None:
     assert benjamini_hochberg([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.16 / 3, 0.16 / 3, 0.5])
     assert benjamini_hochberg([]) == []
 
 
-def test_only_tasks_are_played_that_a_part_matters_to(built: Path, tmp_path: Path) -> None:
-    alone = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path)
-    found = here("effect", built, "--parts", "skill:fetch,rule_0", *alone)
+def test_only_tasks_whose_prompts_have_a_part_are_played(built: Path, tmp_path: Path) -> None:
+    options = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path)
+    found = here("effect", built, "--parts", "skill:fetch,rule_0", *options)
     assert found.returncode == 0, found.printed
     skill, rule = found.result["parts"]
     assert (skill["part"], skill["affected"], skill["solved"]) == ("skill:fetch", 4, 0)
@@ -133,18 +121,17 @@ def test_only_tasks_are_played_that_a_part_matters_to(built: Path, tmp_path: Pat
     assert "Not measured, as no task's prompts have them: rule_0." in found.printed
 
 
-def test_the_skills_of_a_folder_can_be_left_out_too(built: Path, tmp_path: Path) -> None:
-    alone = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path / "effect")
-    found = here("effect", built / "learnt", "--env", "toy", "--parts", "skill:fetch", *alone)
+def test_skills_of_a_learned_library_can_be_left_out(built: Path, tmp_path: Path) -> None:
+    options = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path / "effect")
+    found = here("effect", built / "learnt", "--env", "toy", "--parts", "skill:fetch", *options)
     assert found.returncode == 0, found.printed
     assert (found.result["parts"][0]["affected"], found.result["parts"][0]["solved"]) == (4, 0)
-    fork = here("fork", tmp_path / "effect" / "all", 0, "--at", 0, "--without", "skill:fetch", "--json")
-    assert fork.result["totals"]["solved_after"] == 0, fork.printed
-    unknown = here("fork", tmp_path / "effect" / "all", 0, "--at", 0, "--without", "skill:none", "--json")
-    assert "--without skill:none: there is no such rule or skill" in unknown.printed
+    fork = ("fork", tmp_path / "effect" / "all", 0, "--at", 0, "--json", "--without")
+    assert here(*fork, "skill:fetch").result["totals"]["solved_after"] == 0
+    assert "--without skill:none: there is no such rule or skill" in here(*fork, "skill:none").printed
 
 
-def test_one_budget_holds_for_all_runs_together(built: Path, tmp_path: Path) -> None:
+def test_all_runs_share_one_budget(built: Path, tmp_path: Path) -> None:
     command = ("effect", built, "--model", scripted(), "--seeds", "0-1", "--json", "--out", tmp_path)
     found = here(*command, "--budget", "calls=9")
     assert found.returncode == OUT_OF_BUDGET, found.printed
@@ -153,12 +140,7 @@ def test_one_budget_holds_for_all_runs_together(built: Path, tmp_path: Path) -> 
     assert "and a larger --budget continues" in found.printed
 
 
-def test_what_cannot_be_measured_is_refused(built: Path) -> None:
-    refused = here("effect", built, "--parts", "rule_99", "--model", scripted())
-    assert refused.returncode == 2
-    assert "--parts rule_99: there is no such rule or skill; known: rule_0" in refused.printed
+def test_without_a_model_the_effect_is_refused(built: Path) -> None:
     refused = here("effect", built)
     assert refused.returncode == 2
     assert f"was built with {scripted()}); or measure the procedures alone" in refused.printed
-    refused = here("run", "--env", "toy", "--task", "fetch/1", "--seeds", "0-3")
-    assert "--task names a task with its seed; leave out --seeds" in refused.printed

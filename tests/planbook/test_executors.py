@@ -1,4 +1,4 @@
-"""Runs in worker processes: they come to the same, whatever is killed in between."""
+"""Runs in worker processes have the same results as in threads, whichever process is killed."""
 
 import os
 import signal
@@ -13,19 +13,25 @@ from planbook.planner import Body
 from planbook.runs import Run
 from planbook.workers import check_reachable, on_this_machine
 from tests.executing import TASKS, alive, children, command, episodes_of, kill, processes, start, wait_until
-from tests.flows import Finished, asks, events, here, history, scripted, table
+from tests.flows import Finished, asks, events, here, scripted
 
 PROCESSES = ("--executor", "processes")
 SLOW = {"pause": 0.3}
-"""So that every worker has begun before all is over."""
+"""Slow actions, so that every worker begins an episode before the run is over."""
+Episodes = list[tuple[Any, ...]]
 
 
 def play(folder: Path, *more: object, **options: object) -> Finished:
     return here(*command(folder, *PROCESSES, *TASKS, *more, **options))
 
 
+def lives_of(folder: Path, task: str = "fetch_two-3") -> int:
+    """Return in how many processes an episode has begun."""
+    return len((folder / "begun" / task).read_text().split())
+
+
 @pytest.mark.deep
-def test_worker_processes_come_to_the_same_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
+def test_worker_processes_have_the_same_results_as_threads(tmp_path: Path, undisturbed: Episodes) -> None:
     finished = play(tmp_path, **SLOW)
     assert finished.returncode == 0, finished.printed
     assert episodes_of(tmp_path) == undisturbed
@@ -34,87 +40,65 @@ def test_worker_processes_come_to_the_same_as_threads(tmp_path: Path, undisturbe
     assert not [process for process in processes(tmp_path) if alive(process)]
 
 
-@pytest.mark.deep
-def test_a_method_that_asks_models_has_the_same_results(tmp_path: Path) -> None:
-    asked = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--jobs", 4, "--json")
-    here(*asked, "--out", tmp_path / "threads")
-    finished = here(*asked, *PROCESSES, "--out", tmp_path / "processes")
-    assert finished.returncode == 0, finished.printed
-    assert history(tmp_path / "processes") == history(tmp_path / "threads")
-    assert table(finished.result) == table(here("run", "--resume", tmp_path / "threads", "--json").result)
-    assert finished.result["model_calls"] == len(asks(tmp_path / "processes"))
-
-
-def test_an_episode_whose_process_dies_goes_on_in_another(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
+def test_an_episode_whose_process_dies_continues_in_another(tmp_path: Path, undisturbed: Episodes) -> None:
     played = play(tmp_path, deadly="fetch_two/3", deaths=1)
     assert played.returncode == 0, played.printed
     assert episodes_of(tmp_path) == undisturbed
-    assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 2
+    assert lives_of(tmp_path) == 2
     refused = here("replay", tmp_path / "run", *PROCESSES)
     assert refused.returncode == 2
     assert "a RUN is replayed in threads" in refused.printed
 
 
-def test_what_a_lost_worker_had_spent_is_counted_once(tmp_path: Path) -> None:
-    asked = ("--model", scripted(), "--planner", "automanual", *PROCESSES, "--types", "fetch", "--json")
-    arguments = command(tmp_path, *asked, deadly="fetch/3", deaths=1)
+def test_calls_and_tokens_of_a_lost_worker_are_counted_once(tmp_path: Path) -> None:
+    models = ("--model", scripted(), "--planner", "automanual", *PROCESSES, "--types", "fetch", "--json")
+    arguments = command(tmp_path, *models, deadly="fetch/3", deaths=1)
     finished = here("run", *arguments[1:])
     assert finished.returncode == 0, finished.printed
-    assert finished.result["model_calls"] == len(asks(tmp_path / "run"))
-    tokens = [each["reply"]["usage"] for each in asks(tmp_path / "run")]
-    assert finished.result["tokens"] == sum(usage["prompt"] + usage["completion"] for usage in tokens)
+    usage = [each["reply"]["usage"] for each in asks(tmp_path / "run")]
+    assert finished.result["model_calls"] == len(usage)
+    assert finished.result["tokens"] == sum(each["prompt"] + each["completion"] for each in usage)
 
 
-def test_an_episode_that_kills_three_processes_is_broken_and_the_others_are_not(tmp_path: Path) -> None:
+def test_an_episode_that_kills_three_processes_is_broken(tmp_path: Path) -> None:
     finished = play(tmp_path, "--json", deadly="fetch_two/3", deaths=99)
     assert finished.returncode == 1, finished.printed
     assert (finished.result["tasks"], finished.result["solved"]) == (12, 11)
     assert finished.result["failures"] == {"broken": 1}
     broken: list[Body] = [row.body for row in events(tmp_path / "run", "outcome") if row.body["outcome"] == "broken"]
     assert broken[0]["message"] == "3 worker processes in a row ended while they played this episode"
-    assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 3
+    assert lives_of(tmp_path) == 3
     again = here("run", "--resume", tmp_path / "run", *PROCESSES, "--json")
     assert again.result["failures"] == {"broken": 1}
 
 
 @pytest.mark.deep
-def test_an_episode_that_gets_further_with_each_process_is_not_given_up(
-    tmp_path: Path, undisturbed: list[tuple[Any, ...]]
-) -> None:
+def test_an_episode_that_advances_with_each_process_is_not_broken(tmp_path: Path, undisturbed: Episodes) -> None:
     finished = play(tmp_path, "--json", deadly="fetch_two/3", deaths=4, later=True)
     assert finished.returncode == 0, finished.printed
     assert episodes_of(tmp_path) == undisturbed
-    assert len((tmp_path / "begun" / "fetch_two-3").read_text().split()) == 5
+    assert lives_of(tmp_path) == 5
 
 
 @pytest.mark.deep
-def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
-    wait_until(lambda: len(processes(tmp_path)) == 2)
-    kill(min(processes(tmp_path)))
-    printed, _ = driver.communicate(timeout=100)
-    assert driver.returncode == 0, printed
-    assert printed.count("A worker process was lost; its episodes continue in another.") == 1
-    assert episodes_of(tmp_path) == undisturbed
-    assert len(processes(tmp_path)) == 3
-
-
-@pytest.mark.deep
-def test_a_zygote_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
-    wait_until(lambda: len(processes(tmp_path)) == 2)
-    (zygote,) = children(min(processes(tmp_path)))
-    kill(zygote)
-    printed, _ = driver.communicate(timeout=100)
-    assert driver.returncode == 0, printed
-    assert episodes_of(tmp_path) == undisturbed
-    assert len(processes(tmp_path)) == 2, "its worker goes on"
-
-
-@pytest.mark.deep
-def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_can_be_resumed(
-    tmp_path: Path, undisturbed: list[tuple[Any, ...]]
+@pytest.mark.parametrize(("victim", "workers"), [("worker", 3), ("zygote", 2)])
+def test_a_killed_worker_or_zygote_is_replaced(
+    tmp_path: Path, undisturbed: Episodes, victim: str, workers: int
 ) -> None:
+    driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
+    wait_until(lambda: len(processes(tmp_path)) == 2)
+    worker = min(processes(tmp_path))
+    kill(worker if victim == "worker" else children(worker)[0])
+    printed, _ = driver.communicate(timeout=100)
+    assert driver.returncode == 0, printed
+    lost = printed.count("A worker process was lost; its episodes continue in another.")
+    assert lost == (victim == "worker")
+    assert episodes_of(tmp_path) == undisturbed
+    assert len(processes(tmp_path)) == workers, "a worker survives its zygote"
+
+
+@pytest.mark.deep
+def test_a_killed_driver_ends_its_workers_and_the_run_can_be_resumed(tmp_path: Path, undisturbed: Episodes) -> None:
     driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     below = {each for worker in processes(tmp_path) for each in (worker, *children(worker))}
@@ -126,7 +110,7 @@ def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_can_be_re
     assert episodes_of(tmp_path) == undisturbed
 
 
-def test_ctrl_c_ends_everything_and_the_run_can_be_resumed(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
+def test_ctrl_c_ends_every_process_and_the_run_can_be_resumed(tmp_path: Path, undisturbed: Episodes) -> None:
     driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
     wait_until(lambda: len(processes(tmp_path)) == 2)
     os.killpg(driver.pid, signal.SIGINT)
@@ -140,44 +124,39 @@ def test_ctrl_c_ends_everything_and_the_run_can_be_resumed(tmp_path: Path, undis
 
 
 @pytest.mark.deep
-def test_a_budget_holds_over_all_processes(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
+def test_all_processes_share_one_budget(tmp_path: Path, undisturbed: Episodes) -> None:
     arguments = command(tmp_path, *PROCESSES, *TASKS, "--budget", "actions=20", **SLOW)
     stopped = here("run", "--planner", "procedures", *arguments[1:])
     assert stopped.returncode == 4, stopped.printed
     assert "the budget of 20 actions is used up" in stopped.printed
-    assert 20 <= spent_actions(tmp_path) <= 20 + 4 * 6, "four episodes side by side, each what a tick is long"
-    at_once = here("run", "--resume", tmp_path / "run", *PROCESSES)
-    assert at_once.returncode == 4
+    acts: list[Any] = [event.body for event in events(tmp_path / "run", "act")]
+    assert 20 <= sum(act["counted"] for act in acts) <= 20 + 4 * 6, "four episodes check the budget now and then"
+    assert here("run", "--resume", tmp_path / "run", *PROCESSES).returncode == 4
     assert here("run", "--resume", tmp_path / "run", *PROCESSES, "--budget", "actions=10000").returncode == 0
     assert episodes_of(tmp_path) == undisturbed, "every action was counted once"
 
 
-def spent_actions(folder: Path) -> int:
-    acts: list[Any] = [event.body for event in events(folder / "run", "act")]
-    return sum(act["counted"] for act in acts)
-
-
-def test_what_stops_a_run_comes_back_from_the_workers_as_itself(tmp_path: Path) -> None:
-    asked = ("run", "--env", "toy", "--planner", "automanual", *PROCESSES, "--jobs", 2)
-    server = here(*asked, "--model", "exchange:/dev/null/x", "--out", tmp_path / "run")
-    assert server.returncode != 0
-    assert server.stderr.count("planbook: ") == 1
+def test_an_error_in_a_worker_process_is_one_line(tmp_path: Path) -> None:
+    run = ("run", "--env", "toy", "--planner", "automanual", *PROCESSES, "--jobs", 2)
+    failed = here(*run, "--model", "exchange:/dev/null/x", "--out", tmp_path / "run")
+    assert failed.returncode != 0
+    assert failed.stderr.count("planbook: ") == 1
 
 
 @pytest.mark.parametrize("executor", ["processes", "ray"])
-def test_what_one_process_has_to_do_alone_is_refused(tmp_path: Path, executor: str) -> None:
-    building = here("build", "--env", "toy", "--model", scripted(), "--executor", executor, "--out", tmp_path / "run")
+def test_building_and_recording_need_a_single_process(tmp_path: Path, executor: str) -> None:
+    options = ("--executor", executor, "--out", tmp_path / "run")
+    building = here("build", "--env", "toy", "--model", scripted(), *options)
     assert building.returncode == 2
     assert f"--executor {executor}: building learns from one episode after another" in building.printed
     model = f"recorded:{tmp_path / 'tape'}+{scripted()}"
-    asked = ("run", "--env", "toy", "--planner", "automanual", "--model", model, "--out", tmp_path / "run")
-    recording = here(*asked, "--executor", executor)
+    recording = here("run", "--env", "toy", "--planner", "automanual", "--model", model, *options)
     assert recording.returncode == 2
     assert "writes its recording from one process" in recording.printed
     assert not (tmp_path / "run").exists()
 
 
-def test_a_file_cannot_be_reached_from_other_machines(tmp_path: Path) -> None:
+def test_a_run_in_a_file_cannot_be_played_on_several_machines(tmp_path: Path) -> None:
     assert here("replay", "--env", "toy", "--task", "fetch/1", "--out", tmp_path / "run").returncode == 0
     with closing(Run.open(tmp_path / "run")) as run, on_this_machine(1) as places:
         check_reachable(run, places)

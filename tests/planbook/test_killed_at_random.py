@@ -1,6 +1,6 @@
-"""kill -9 of anybody at random moments: after a resume the store equals that of a run that nobody disturbed.
+"""Processes are killed at random moments; a resumed run has the same events as an undisturbed one.
 
-See tests/killing.py for how to survive more moments than these, and others.
+tests/killing.py says how to choose the number of kills and their moments.
 """
 
 import os
@@ -12,50 +12,46 @@ from typing import Any
 
 import pytest
 
-from tests.executing import ENVIRONMENT, episodes_of
+from tests.executing import command as replay_command
+from tests.executing import episodes_of
 from tests.killing import SANDBOXED, SEED, RandomKills, number_of_kills, survive_in_all
 from tests.openai_server import Messages, Server, serving
 from tests.postgres import Server as Postgres
 from tests.toy_script import served_answer
 
 JOBS = 3
-THINKS = 0.08
-"""Seconds that the model takes for an answer."""
-ACTS = 0.03
-"""Seconds that an action takes."""
+REPLY_SECONDS, ACTION_SECONDS = 0.08, 0.03
 DURABLE = "options=-csynchronous_commit%3Don"
-"""Else a server whose backend is killed forgets what it has said is committed."""
+"""Without it, a PostgreSQL server whose backend is killed loses committed events."""
+EXECUTORS = pytest.mark.parametrize("executor", ["threads", "processes"])
 
 
-def thinking(messages: Messages) -> str:
-    time.sleep(THINKS)
+def slow_answer(messages: Messages) -> str:
+    time.sleep(REPLY_SECONDS)
     return served_answer(messages)
 
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[Server]:
-    """A model's server, which is not hit."""
-    with serving(thinking) as server:
+    """A model server, which is never killed."""
+    with serving(slow_answer) as server:
         yield server
 
 
 def command(folder: Path, executor: str, *more: str) -> list[str]:
-    begun = folder / "begun"
-    begun.mkdir(parents=True, exist_ok=True)
-    environment = ["--env", ENVIRONMENT, "-o", f"folder={begun}", "-o", f"pause={ACTS}", "--seeds", "0-7"]
-    asked = ["run", *environment, "--planner", "automanual", "--model", "openai:served", "--jobs", str(JOBS)]
-    return [*asked, "--executor", executor, *more, "--out", str(folder / "run")]
+    asking = ("--planner", "automanual", "--model", "openai:served", "--jobs", JOBS, "--executor", executor)
+    return ["run", *replay_command(folder, "--seeds", "0-7", *asking, *more, pause=ACTION_SECONDS)[1:]]
 
 
-def environment(model: Server) -> dict[str, str]:
+def variables(model: Server) -> dict[str, str]:
     return {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "key"}
 
 
 class Undisturbed:
-    """What happens when nobody is killed, and how many calls that takes."""
+    """The events of a run in which no process is killed, and its number of calls."""
 
     def __init__(self, folder: Path, model: Server) -> None:
-        played = RandomKills(command(folder, "threads"), folder / "output.txt", random.Random(0), environment(model))
+        played = RandomKills(command(folder, "threads"), folder / "output.txt", random.Random(0), variables(model))
         played.survive(0)
         self.history, self.calls = episodes_of(folder), len(model.requests)
         assert self.calls == sum(kind == "ask" for _, kind, *_ in self.history) > 30
@@ -76,21 +72,20 @@ def survive(
     env: Mapping[str, str] = {},
     **settings: Any,
 ) -> None:
-    """So many blows; after each run its store is that of the undisturbed one, and hardly a call was made twice."""
+    """Survive this number of kills; each run has the events of the undisturbed one, and hardly a call is repeated."""
     dice = random.Random(f"{executor}/{more}/{SEED}")
 
     def begin(number: int) -> RandomKills:
         place = folder / str(number)
         model.requests.clear()
-        asked = command(place, executor, *more)
-        return RandomKills(asked, place / "output.txt", dice, {**environment(model), **env}, **settings)
+        arguments = command(place, executor, *more)
+        return RandomKills(arguments, place / "output.txt", dice, {**variables(model), **env}, **settings)
 
     def check(played: RandomKills) -> None:
-        place = played.output.parent
-        assert episodes_of(place) == undisturbed.history, played.report()
+        assert episodes_of(played.output.parent) == undisturbed.history, played.report()
         assert "Traceback" not in played.output.read_text(), played.report()
-        again = JOBS * sum(blow.what != SANDBOXED for blow in played.blows)
-        assert undisturbed.calls <= len(model.requests) <= undisturbed.calls + again, played.report()
+        repeated = JOBS * sum(blow.what != SANDBOXED for blow in played.blows)
+        assert undisturbed.calls <= len(model.requests) <= undisturbed.calls + repeated, played.report()
 
     runs = survive_in_all(kills, begin, check)
     with (folder / "blows").open("w") as file:
@@ -98,14 +93,14 @@ def survive(
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("executor", ["threads", "processes"])
+@EXECUTORS
 def test_a_run_on_this_machine_survives(tmp_path: Path, executor: str, model: Server, undisturbed: Undisturbed) -> None:
     survive(tmp_path, executor, number_of_kills(16), model, undisturbed)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("executor", ["threads", "processes"])
-def test_a_run_whose_database_is_hit_too_survives(
+@EXECUTORS
+def test_a_run_whose_database_is_killed_too_survives(
     tmp_path: Path,
     executor: str,
     model: Server,
@@ -113,7 +108,7 @@ def test_a_run_whose_database_is_hit_too_survives(
     postgres: Postgres,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A server of PostgreSQL that has lost a backend drops every connection, and recovers."""
+    """A PostgreSQL server that loses a backend drops every connection, and recovers."""
     assert postgres.process is not None
     monkeypatch.setenv("PGPASSWORD", postgres.password)
     backends = frozenset({"backend"})
@@ -124,10 +119,10 @@ def test_a_run_whose_database_is_hit_too_survives(
 
 @pytest.fixture(scope="module")
 def cluster(model: Server) -> Iterator[str]:
-    """The address of a cluster that outlives the drivers; what its actors find in their environment is its own."""
+    """The address of a cluster that outlives the drivers; its actors inherit the environment variables of this test."""
     ray = pytest.importorskip("ray")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment(model).items():
+        for name, value in variables(model).items():
             patch.setenv(name, value)
         context = ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
         yield context.address_info["gcs_address"]
@@ -142,5 +137,7 @@ def test_a_run_on_a_ray_cluster_survives(tmp_path: Path, model: Server, undistur
 
 
 @pytest.mark.deep
-def test_a_run_with_a_ray_cluster_of_its_own_survives(tmp_path: Path, model: Server, undisturbed: Undisturbed) -> None:
+def test_a_run_that_starts_its_own_ray_cluster_survives(
+    tmp_path: Path, model: Server, undisturbed: Undisturbed
+) -> None:
     survive(tmp_path, "ray", number_of_kills(3), model, undisturbed)

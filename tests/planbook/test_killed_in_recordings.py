@@ -1,11 +1,11 @@
-"""Recorded episodes whose sandbox workers, or hosts, are killed: the same events, and nothing is paid for twice.
+"""Recorded episodes whose sandbox workers or hosts are killed have the same events, and no reply is paid for twice.
 
-A sandbox worker is killed at every call of every plan, and the moment changes from call to call; sessions have to be
-the same, too. A host dies a few times: a reply that is in the journal is never asked for again; one that was on its
-way, or had come and was not written yet, is lost with the host, and asked for once more.
+A sandbox worker is killed at every call of every plan, at moments that change from call to call. A host is killed a
+few times: it never asks again for a reply that is in the journal, and asks once more for one that was lost with it.
 
-By default the first episodes of most recordings are played. With PLANBOOK_KILLED_WORKERS=all every episode of all is
-played once for each moment; with PLANBOOK_KILLED_HOSTS=all their hosts die at every event, but for the longest.
+By default the first episodes of most recordings are played. With PLANBOOK_KILLED_WORKERS=all every episode of all
+recordings is played once for each moment; with PLANBOOK_KILLED_HOSTS=all their hosts are killed at every event, except
+in the longest.
 """
 
 import os
@@ -20,20 +20,19 @@ from tests.killing import HOWS, DeadlySandbox, How, Reaper
 from tests.planbook.recorded_episodes import EPISODES
 from tests.planbook.replayed_episodes import LONG, USUAL, Life, MortalJournal, Recorded, recorded
 
-VICTIMS = ("sandbox worker", "host")
 ALL = {
-    victim: os.environ.get(f"PLANBOOK_KILLED_{plural}") == "all"
-    for victim, plural in zip(VICTIMS, ("WORKERS", "HOSTS"), strict=True)
+    "sandbox worker": os.environ.get("PLANBOOK_KILLED_WORKERS") == "all",
+    "host": os.environ.get("PLANBOOK_KILLED_HOSTS") == "all",
 }
 LIVES = 4
+"""Number of lives of a host in an episode, about."""
 QUICK = ("adapt-shopping-stepwise", "lats-textcraft", "react-shopping")
-"""Recordings of different families, played in little time."""
+"""Recordings of different families that take little time."""
 QUICK_HOSTS = (*QUICK, "devils-advocate-alfworld", "deps-tabletop")
 
 
 def rows() -> Iterator[object]:
-    """Give each victim with each recording."""
-    for victim in VICTIMS:
+    for victim in ALL:
         for name in EPISODES if ALL[victim] else USUAL:
             quick = QUICK_HOSTS if victim == "host" else QUICK
             yield pytest.param(victim, name, marks=[pytest.mark.deep] * (name not in quick))
@@ -46,7 +45,7 @@ def deadly() -> Iterator[DeadlySandbox]:
 
 
 @pytest.mark.parametrize(("victim", "name"), list(rows()))
-def test_an_episode_whose_victim_is_killed_is_the_same(
+def test_an_episode_is_the_same_although_its_victim_is_killed(
     deadly: DeadlySandbox, sandbox: Sandbox, victim: str, name: str
 ) -> None:
     episodes = recorded(name)
@@ -70,11 +69,10 @@ def check_sandbox_workers(episodes: Recorded, deadly: DeadlySandbox, entry: Entr
         assert reaper.carried == undisturbed.carried
         assert reaper.left == undisturbed.left
         dead += reaper.dead
-    assert dead or not undisturbed.carried, "some plans end before they can be killed at one moment, none at all"
+    assert dead or not undisturbed.carried, "some plans are too short for some moments, but not for all"
 
 
 def played(episodes: Recorded, deadly: DeadlySandbox, entry: Entry, reaper: Reaper) -> Life:
-    """Play an episode in which workers die as the reaper says."""
     deadly.reaper = reaper
     return episodes.live(deadly, entry, MortalJournal())
 
@@ -87,7 +85,7 @@ def moments() -> list[Callable[[int], How]]:
 
 
 def check_hosts(episodes: Recorded, sandbox: Sandbox, entry: Entry, *, every_event: bool) -> None:
-    """Let the host die at every event, or a few times."""
+    """Kill the host at every event, or a few times."""
     undisturbed = episodes.live(sandbox, entry, MortalJournal())
     assert undisturbed.ending is not None
     every = 1 if every_event else max(len(undisturbed.events) // LIVES, 1)
@@ -103,7 +101,7 @@ def check_hosts(episodes: Recorded, sandbox: Sandbox, entry: Entry, *, every_eve
 
 
 def lives(episodes: Recorded, sandbox: Sandbox, entry: Entry, every: int) -> Iterator[tuple[Life, bool]]:
-    """Give one host after the other: each lasts for so many new events, and every other one loses the last of them."""
+    """Yield hosts that last for ``every`` new events, and whether they lose the last: every other host does."""
     life, loses = Life([], [], None), False
     while life.ending is None:
         journal = MortalJournal(life.events, lasts=every + loses, loses=loses)

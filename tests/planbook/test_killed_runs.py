@@ -1,7 +1,7 @@
-"""kill -9 of the process that begins, plays or builds a run: nothing is lost, nothing comes or is paid for twice.
+"""The process that begins, plays or builds a run is killed; no event is lost or repeated, no reply is paid for twice.
 
-The process dies right after a chosen event, or in the middle of a call to a model; at a run's beginning, at every line.
-So every place is met, whatever the machine's load.
+It is killed right after a chosen event, in the middle of a call to a model, or at a line of the code that begins a run,
+so the moments do not depend on the machine's load.
 """
 
 import os
@@ -21,12 +21,11 @@ from tests.command import ROOT
 from tests.flows import BUILD, asks, command_of, events, files, here, history, table
 from tests.killing import KILLED, lives
 from tests.openai_server import Completion, Messages, Server, serving
-from tests.toy_script import served_answer
 
-SERVED = ("build", "--env", "toy", "--model", "openai:served", "--types", "fetch", "--tasks-per-type", "3")
-SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", "3")
-PLAYED = ("run", "--env", "toy", "--planner", "procedures", "--split", "all:4", "--jobs", "2")
-RUNS = {"play": PLAYED, "build": SMALL}
+RUNS = {
+    "play": ("run", "--env", "toy", "--planner", "procedures", "--split", "all:4", "--jobs", "2"),
+    "build": (*BUILD, "--types", "fetch", "--tasks-per-type", "3"),
+}
 NAMES = (
     "adapt-alfworld-stepwise",
     "adapt-shopping-stepwise",
@@ -34,31 +33,29 @@ NAMES = (
     "devils-advocate-minecraft-chances",
     "reflexion-textcraft",
 )
-
-
+"""Recordings of several methods."""
 BEGIN = """
 import os, signal, sys
 from pathlib import Path
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.errors import BadRun
 from planbook.config import Config
 from planbook.runs import Run
 
 CONFIG = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=2))
 TASKS = Toy.tasks(CONFIG.selection)
 STORE = (f"planbook.store.{name}" for name in ("store", "sqlite", "tables"))
-OURS = ("planbook.runs.run", "planbook.runs.folder", "planbook.runs.folder", "planbook.writing", *STORE)
-FILES = tuple(str(Path(sys.modules[name].__file__)) for name in OURS)
+MODULES = ("planbook.runs.run", "planbook.runs.folder", "planbook.writing", *STORE)
+FILES = tuple(str(Path(sys.modules[name].__file__)) for name in MODULES)
 base = Path(sys.argv[1])
 
 
-def begin(folder, met):
+def begin(folder, on_line):
     def trace(frame, event, argument):
         if frame.f_code.co_filename not in FILES:
             return None
         if event == "line":
-            met((frame.f_code.co_filename, frame.f_lineno))
+            on_line((frame.f_code.co_filename, frame.f_lineno))
         return trace
 
     sys.settrace(trace)
@@ -68,47 +65,37 @@ def begin(folder, met):
         sys.settrace(None)
 
 
-def kill_at(last):
-    left = last
+def kill_at(number):
+    left = number
 
-    def met(place):
+    def on_line(line):
         nonlocal left
         left -= 1
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    return met
+    return on_line
 
 
-def moments():
-    '''The first and the last time that each line is met: in between it does the same again.'''
-    places = []
-    begin(base / "rehearsal", places.append).close()
-    numbered = [(place, at) for at, place in enumerate(places, 1)]
-    return sorted({*dict(numbered).values(), *dict(reversed(numbered)).values()})
-
-
-tried = moments()
-for at in tried:
-    folder = base / str(at)
+lines = []
+begin(base / "rehearsal", lines.append).close()
+numbered = [(line, number) for number, line in enumerate(lines, 1)]
+moments = sorted({*dict(numbered).values(), *dict(reversed(numbered)).values()})  # the first and last time of each line
+for number in moments:
+    folder = base / str(number)
     child = os.fork()
     if child == 0:
-        begin(folder, kill_at(at))
+        begin(folder, kill_at(number))
         os._exit(0)
-    killed = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL, number
     left = sorted(path.name for path in folder.iterdir()) if folder.exists() else None
-    assert killed, (at, left)
-    try:
-        run = Run.create(folder, CONFIG, TASKS)
-        listed = [(entry.index, entry.task.id) for entry in run.entries()]
-        assert listed == list(enumerate(task.id for task in TASKS)), (at, left, listed)
-        events = [(row.scope, row.kind, row.n) for row in run.store.events()]
-        assert len(events) == len(TASKS), (at, left, events)
-        assert not (folder / "run.new").exists(), (at, left)
-        run.close()
-    except BadRun as error:
-        raise SystemExit(f"killed at line {at}, with {left} left: {error}")
-print(len(tried))
+    run = Run.create(folder, CONFIG, TASKS)
+    listed = [(entry.index, entry.task.id) for entry in run.entries()]
+    assert listed == list(enumerate(task.id for task in TASKS)), (number, left, listed)
+    assert len(list(run.store.events())) == len(TASKS), (number, left)
+    assert not (folder / "run.new").exists(), (number, left)
+    run.close()
+print(len(moments))
 """
 
 
@@ -118,133 +105,72 @@ def test_a_run_killed_at_any_line_of_its_beginning_can_be_begun_again(tmp_path: 
         [sys.executable, "-c", BEGIN, tmp_path], cwd=ROOT, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 60, "too few places were tried"
+    assert int(done.stdout) > 60, "too few moments were tried"
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The folder of each run when nobody is killed."""
+    """The folder of each run when its process is not killed."""
     folders = {name: tmp_path_factory.mktemp(name) / "run" for name in RUNS}
     for name, folder in folders.items():
         assert here(*RUNS[name], "--out", folder).returncode == 0
     return folders
 
 
-def assert_same(folder: Path, undisturbed: Path) -> None:
-    assert history(folder) == history(undisturbed)
-    assert files(folder / "learnt") == files(undisturbed / "learnt")
-    tables = [table(here("run", "--resume", each, "--json").result) for each in (folder, undisturbed)]
-    assert tables[0] == tables[1]
-
-
-DEEP = [("play", "", 1), ("play", "", 2), ("play", "", 5), ("build", "", 1), ("build", "", 17), ("build", "learnt", 1)]
+DEEP = [("play", "", 1), ("play", "", 5), ("build", "", 1), ("build", "", 17), ("build", "learnt", 1)]
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "every"), [("play", "", 13), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)]
 )
-def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(
+def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
     tmp_path: Path, undisturbed: dict[str, Path], name: str, kind: str, every: int
 ) -> None:
-    """Each life lasts for so many new events of a kind (any, if none is named), until there are no more."""
+    """Each process is killed after ``every`` new events of a kind ("" is any), until there are no more."""
+    folder = tmp_path / "run"
     found = [event for event in events(undisturbed[name]) if event.scope != "run" and kind in ("", event.kind)]
-    codes = lives([[kind, every]] * (len(found) + 1), *RUNS[name], "--out", tmp_path / "run")
+    codes = lives([[kind, every]] * (len(found) + 1), *RUNS[name], "--out", folder)
     assert codes == [KILLED] * (len(found) // every) + [0]
-    assert_same(tmp_path / "run", undisturbed[name])
-
-
-@pytest.fixture
-def asked_for(undisturbed: dict[str, Path]) -> list[str]:
-    """The last message of every request that the undisturbed run sends."""
-    return [str(event.body["messages"][-1]["content"]) for event in events(undisturbed["build"], "ask")]  # type: ignore[index, call-overload]
+    assert history(folder) == history(undisturbed[name])
+    assert files(folder / "learnt") == files(undisturbed[name] / "learnt")
+    tables = [table(here("run", "--resume", each, "--json").result) for each in (folder, undisturbed[name])]
+    assert tables[0] == tables[1]
 
 
 @pytest.mark.deep
-def test_a_kill_in_the_middle_of_a_call_repeats_that_call_only(
-    tmp_path: Path, undisturbed: dict[str, Path], asked_for: list[str]
-) -> None:
-    pid, killed_at = tmp_path / "pid", (1, 3, 8, 9, 15)
-
-    def said_and_killed(messages: Messages) -> str:
-        if len(server.requests) in killed_at:
-            os.kill(int(pid.read_text()), signal.SIGKILL)
-        return served_answer(messages)
-
-    with serving(said_and_killed) as server:
-        command = (*SERVED, "--out", tmp_path / "run")
-        assert lives([["pid", str(pid)]] * 6, *command, url=server.url) == [KILLED] * 5 + [0]
-        sent = last_messages(server)
-    assert len(sent) == len(asked_for) + len(killed_at)
-    for number in reversed(killed_at):
-        assert sent[number - 1] == sent[number], "the call under way is made again, and first of all"
-        del sent[number]
-    assert sent == asked_for
-    assert rules(tmp_path / "run") == rules(undisturbed["build"])
-    summary = here("run", "--resume", tmp_path / "run", "--json").result
-    assert summary["model_calls"] == len(asked_for), "what was never answered does not count"
-
-
-def last_messages(server: Server) -> list[str]:
-    return [request["messages"][-1]["content"] for request in server.requests]
-
-
-def rules(folder: Path) -> dict[str, str]:
-    """What was learnt, but for who is named as its author."""
-    return {name: text for name, text in files(folder / "learnt").items() if not name.endswith(".py")}
-
-
-@pytest.mark.deep
-def test_the_same_command_goes_on_too_and_another_is_refused(tmp_path: Path, undisturbed: dict[str, Path]) -> None:
-    command = (*SMALL, "--out", tmp_path / "run")
-    assert lives([["ask", 6]], *command) == [KILLED]
-    refused = here(*command, "--max-rules", 5)
-    assert refused.returncode == 2
-    assert "holds another run (other learning.max_rules); name another folder with --out" in refused.printed
-    assert here(*command).returncode == 0
-    assert_same(tmp_path / "run", undisturbed["build"])
-    assert here(*command).returncode == 0, "and once more, when all is done"
-    assert_same(tmp_path / "run", undisturbed["build"])
-
-
-@pytest.mark.deep
-def test_formulating_killed_in_between_does_not_ask_again(tmp_path: Path, undisturbed: dict[str, Path]) -> None:
+def test_killed_formulating_does_not_ask_again(tmp_path: Path, undisturbed: dict[str, Path]) -> None:
     folder = tmp_path / "run"
     shutil.copytree(undisturbed["build"], folder)
     assert lives([["ask", 1], ["", 0]], "formulate", folder) == [KILLED, 0]
-    assert len([event for event in events(folder, "ask") if event.body["role"] == "formulator"]) == 1
+    assert len(asks(folder, "formulator")) == 1
     assert (folder / "learnt" / "toy" / "manual.md").exists()
 
 
-def replies(name: str, folder: Path) -> dict[str, str]:
-    """What the recording answers to which conversation, in the words of today."""
+def recorded_replies(name: str, folder: Path) -> dict[str, str]:
+    """Return the replies of a recording by their conversations."""
     assert here(*command_of(name), "--model", f"recorded:{name}", "--out", folder).returncode == 0
     return {conversation(each["messages"]): each["reply"]["text"] for each in asks(folder)}
 
 
 def conversation(messages: Messages) -> str:
-    """What names it in ``replies``."""
     return "".join(digest(message["content"]) for message in messages)
 
 
 @contextmanager
-def speaking(recorded: Mapping[str, str], deadly: int = 0, pid: Path = Path()) -> Iterator[Server]:
-    """A server that says what was recorded, and kills who asks the how-manieth time; ``pid`` holds the process."""
+def serving_replies(replies: Mapping[str, str], deadly: int = 0, pid: Path = Path()) -> Iterator[Server]:
+    """Serve recorded replies; request number ``deadly`` kills the process whose id is in the file ``pid``."""
 
     def answer(messages: Messages) -> Completion:
         if len(server.requests) == deadly:
             os.kill(int(pid.read_text()), signal.SIGKILL)
-        return Completion(recorded[conversation(messages)])
+        return Completion(replies[conversation(messages)])
 
     with serving(answer) as server:
         yield server
 
 
-def command(name: str, folder: Path) -> list[str]:
-    return [*command_of(name), "--model", "openai:served", "--out", str(folder)]
-
-
-def asked(server: Server) -> Counter[str]:
-    """How often each conversation was sent."""
+def sent(server: Server) -> Counter[str]:
+    """Return how often each conversation was sent."""
     return Counter(conversation(request["messages"]) for request in server.requests)
 
 
@@ -253,16 +179,16 @@ def asked(server: Server) -> Counter[str]:
 def test_a_recorded_run_that_is_killed_pays_for_no_reply_twice(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed after its second reply, in the middle of its third, and after an action."""
+    """It is killed after its second reply, in the middle of its third request, and after an action."""
     monkeypatch.setenv("OPENAI_API_KEY", "key")
-    recorded = replies(name, tmp_path / "recorded")
-    with speaking(recorded) as server:
+    replies, command = recorded_replies(name, tmp_path / "recorded"), (*command_of(name), "--model", "openai:served")
+    with serving_replies(replies) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        assert here(*command(name, tmp_path / "undisturbed")).returncode == 0
-        once = asked(server)
+        assert here(*command, "--out", tmp_path / "undisturbed").returncode == 0
+        once = sent(server)
     pid = tmp_path / "pid"
-    with speaking(recorded, 3, pid) as server:
+    with serving_replies(replies, 3, pid) as server:
         kills: list[list[object]] = [["ask", 2], ["pid", str(pid)], ["act", 1], ["", 0]]
-        assert lives(kills, *command(name, tmp_path / "killed"), url=server.url) == [KILLED] * 3 + [0]
-        assert asked(server) == once + Counter([conversation(server.requests[2]["messages"])])
+        assert lives(kills, *command, "--out", tmp_path / "killed", url=server.url) == [KILLED] * 3 + [0]
+        assert sent(server) == once + Counter([conversation(server.requests[2]["messages"])])
     assert history(tmp_path / "killed") == history(tmp_path / "undisturbed")

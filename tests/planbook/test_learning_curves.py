@@ -1,4 +1,4 @@
-"""What building had cost, what its rules do not cover, and test runs after so many of its tasks."""
+"""The cost of building, the coverage of its rules, and test runs after a number of its tasks (`--after`)."""
 
 import shutil
 from contextlib import ExitStack, closing
@@ -14,50 +14,47 @@ from planbook.results.learning_cost import Reached, cost_line, reached_after
 from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
-from tests.command import planbook, result
-from tests.reported import Page
+from tests.flows import BUILD, here, scripted
 
 TOY = ("--env", "toy")
-MODEL = ("--model", "scripted:tests/toy_script.py:answer")
 SMALL = ("--tasks-per-type", 2, "--solved-after", 1)
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A building run of four tasks, the last two of which were left out, with its manual."""
+    """A building run of four tasks, the last two of which are left out."""
     folder = tmp_path_factory.mktemp("curves") / "built"
-    built = planbook("build", *TOY, *MODEL, *SMALL, "--out", folder)
-    assert built.returncode == 0, built.stderr
+    built = here(*BUILD, *SMALL, "--out", folder)
+    assert built.returncode == 0, built.printed
     return folder
 
 
 @pytest.fixture(scope="module")
-def curve(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def curve(library: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a learning curve, and its table as it was printed."""
     folder = tmp_path_factory.mktemp("curves") / "curve"
-    finished = planbook("test", *TOY, "--library", library, "--model", "none", "--after", "4,0,1", "--out", folder)
-    assert finished.returncode == 0, finished.stderr
-    (folder.parent / "printed").write_text(finished.stdout)
-    return folder
+    finished = here("test", *TOY, "--library", library, "--model", "none", "--after", "4,0,1", "--out", folder)
+    assert finished.returncode == 0, finished.printed
+    return folder, finished.stdout
 
 
-def test_each_number_of_building_tasks_is_a_run_of_its_own(curve: Path, library: Path) -> None:
-    found = result(
-        planbook("test", *TOY, "--library", library, "--model", "none", "--after", "0,1,4", "--out", curve, "--json")
-    )
+def test_each_number_of_building_tasks_is_a_run(curve: tuple[Path, str], library: Path) -> None:
+    folder, _ = curve
+    command = ("test", *TOY, "--library", library, "--model", "none", "--after", "0,1,4", "--out", folder, "--json")
+    found = here(*command).result
     assert [point["after"] for point in found["curve"]] == [0, 1, 4]
-    assert {path.name for path in curve.iterdir()} == {"after-0", "after-1", "after-4"}
-    none, one, all_of_them = (point["summary"] for point in found["curve"])
+    assert {path.name for path in folder.iterdir()} == {"after-0", "after-1", "after-4"}
+    none, one, every = (point["summary"] for point in found["curve"])
     assert none["failures"] == {"no_plan": 12}
-    assert one["solved"] == one["by_type"]["fetch"][0] + one["by_type"]["fetch_two"][0] < all_of_them["solved"]
-    with closing(Run.open(curve / "after-1")) as run:
+    assert one["solved"] == one["by_type"]["fetch"][0] + one["by_type"]["fetch_two"][0] < every["solved"]
+    with closing(Run.open(folder / "after-1")) as run:
         assert (run.config.after, run.config.library) == (1, str(library.resolve()))
     assert found["table"] is None
 
 
-def test_a_curve_tells_what_building_had_cost_until_then(curve: Path, library: Path) -> None:
-    cost = result(planbook("cost", library, "--json"))
-    printed = (curve.parent / "printed").read_text()
-    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in printed.splitlines() if "│" in line]
+def test_a_curve_has_the_cost_of_building_at_each_point(curve: tuple[Path, str], library: Path) -> None:
+    cost = here("cost", library, "--json").result
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in curve[1].splitlines() if "│" in line]
     built = {row[0]: row[-4:] for row in rows if len(row) == 9}
     assert built["0"] == ["0", "0", "0", "0"]
     for after in (1, 4):
@@ -65,17 +62,16 @@ def test_a_curve_tells_what_building_had_cost_until_then(curve: Path, library: P
         assert built[str(after)] == [f"{reached[name]:,}" for name in ("calls", "tokens", "actions", "procedures")]
 
 
-def test_what_building_cost_adds_up_to_what_the_run_spent(library: Path) -> None:
+def test_the_cost_of_building_is_what_the_run_spent(library: Path) -> None:
     with closing(Run.open(library)) as run:
         cost, spent = read_run(run).building_cost(), spent_so_far(run.store.events(), prices_from(None))
-        acts = [event.scope for event in run.store.events(kind="act")]
+        assert any("verification" in event.scope for event in run.store.events(kind="act"))
     last = cost.after[-1]
     assert (last.calls, last.tokens, last.actions) == (spent.calls, spent.tokens, spent.actions)
     assert [each.tasks for each in cost.after] == [1, 2, 3, 4]
-    assert [each.procedures for each in cost.after][-1] == cost.task_types == 2
+    assert last.procedures == cost.task_types == 2
     for before, after in zip(cost.after, cost.after[1:], strict=False):
         assert (before.calls, before.tokens, before.actions) <= (after.calls, after.tokens, after.actions)
-    assert any("verification" in scope for scope in acts)
     assert reached_after(cost, 0) == Reached(tasks=0)
     assert reached_after(cost, 2) == cost.after[1]
     first = next(each for each in cost.after if each.procedures == 2)
@@ -85,27 +81,30 @@ def test_what_building_cost_adds_up_to_what_the_run_spent(library: Path) -> None
     )
 
 
-def test_formulating_is_counted_by_itself(library: Path, tmp_path: Path) -> None:
+def test_formulating_is_counted_separately(library: Path, tmp_path: Path) -> None:
     run = shutil.copytree(library, tmp_path / "run")  # the other tests of this file read the library
-    before = result(planbook("cost", run, "--json"))
-    assert planbook("formulate", run).returncode == 0
-    finished = planbook("cost", run, "--json")
-    after = result(finished)
+    before = here("cost", run, "--json").result
+    formulated = here("formulate", run)
+    assert formulated.returncode == 0
+    assert "No success process seems to cover: fetch_two." in formulated.printed
+    finished = here("cost", run, "--json")
+    after = finished.result
     assert after["after"] == before["after"]
     assert (before["formulating_calls"], after["formulating_calls"]) == (0, 1)
-    assert f"Formulating took 1 calls and {after['formulating_tokens']:,} tokens more." in finished.stderr
+    assert f"Formulating took 1 calls and {after['formulating_tokens']:,} tokens more." in finished.printed
 
 
 @pytest.mark.deep
-def test_a_curve_that_is_stopped_goes_on_with_the_same_command(library: Path, tmp_path: Path) -> None:
-    command = ("test", *TOY, *MODEL, "--types", "fetch", "--seeds", "0-2", "--library", library, "--after", "0,4")
-    stopped = planbook(*command, "--budget", "calls=1", "--out", tmp_path / "curve", "--json")
+def test_the_same_command_continues_a_stopped_curve(library: Path, tmp_path: Path) -> None:
+    tasks = ("--types", "fetch", "--seeds", "0-2", "--library", library, "--after", "0,4")
+    command = ("test", *TOY, "--model", scripted(), *tasks, "--out", tmp_path / "curve", "--json")
+    stopped = here(*command, "--budget", "calls=1")
     assert stopped.returncode == 4
-    assert [point["after"] for point in result(stopped)["curve"]] == [0]
-    assert f"Not finished at 0 building tasks; the same command with --out {tmp_path / 'curve'}" in stopped.stderr
-    finished = planbook(*command, "--budget", "calls=99", "--out", tmp_path / "curve", "--json")
+    assert [point["after"] for point in stopped.result["curve"]] == [0]
+    assert f"Not finished at 0 building tasks; the same command with --out {tmp_path / 'curve'}" in stopped.printed
+    finished = here(*command, "--budget", "calls=99")
     assert finished.returncode == 0
-    points = [point["summary"] for point in result(finished)["curve"]]
+    points = [point["summary"] for point in finished.result["curve"]]
     assert [(point["tasks"], "not_run" in point["failures"]) for point in points] == [(3, False), (3, False)]
     assert all(point["model_calls"] >= 3 for point in points)
 
@@ -116,56 +115,41 @@ def drawn(folders: list[Path]) -> list[Chart]:
         return charts([read_run(run, folder.name) for run, folder in zip(runs, folders, strict=True)])
 
 
-def test_the_report_draws_tests_of_one_library_as_one_line(curve: Path, library: Path) -> None:
-    chart = drawn([curve / "after-4", curve / "after-0", curve / "after-1"])[-1]
+def test_the_report_draws_the_tests_of_one_library_as_one_line(curve: tuple[Path, str]) -> None:
+    folders = {after: curve[0] / f"after-{after}" for after in (0, 1, 4)}
+    chart = drawn([folders[4], folders[0], folders[1]])[-1]
     assert chart["title"] == "Success by building tasks"
     (line,) = chart["series"]
     assert (line["name"], [at for at, _ in line["points"]]) == ("built, procedures, all", [0, 1, 4])
     solved = []
-    for after in (0, 1, 4):
-        with closing(Run.open(curve / f"after-{after}")) as run:
+    for folder in folders.values():
+        with closing(Run.open(folder)) as run:
             endings: list[Any] = [event.body for event in run.store.events("task", "outcome")]
             solved.append(sum("success" in ending["outcome"] for ending in endings) / len(endings))
     assert [value for _, value in line["points"]] == pytest.approx(solved)
     assert solved == sorted(solved)
-    assert "Success by building tasks" not in [chart["title"] for chart in drawn([curve / "after-4"])]
+    assert "Success by building tasks" not in [chart["title"] for chart in drawn([folders[4]])]
 
 
-@pytest.mark.deep
-def test_the_page_names_what_is_counted_along_a_chart(curve: Path) -> None:
-    page = curve.parent / "page.html"
-    assert planbook("report", curve / "after-0", curve / "after-4", "--out", page).returncode == 0
-    read = Page(page)
-    assert "Success by building tasks" in read.values("aria-label")
-    assert "building tasks" in read.all("text")
-
-
-def test_coverage_says_what_no_rule_tells_and_which_nobody_cited(library: Path) -> None:
-    finished = planbook("rules", library, "coverage", "--json")
-    found = result(finished)["coverage"]
+def test_coverage_names_types_without_rules_and_rules_that_are_never_cited(library: Path) -> None:
+    finished = here("rules", library, "coverage", "--json")
+    found = finished.result["coverage"]
     assert found["missing"] == ["fetch_two"]
     assert "rule_0" not in found["never_cited"]
-    assert "Without a success process: fetch_two." in finished.stderr
-    built = planbook("build", *TOY, *MODEL, *SMALL, "--out", library)
-    assert "No success process seems to cover: fetch_two.\n" in built.stdout
-    assert f"Never cited: {', '.join(found['never_cited'])}.\n" in built.stdout
-    assert "Procedures for 2 of 2 task types" in built.stdout
-    assert "No success process seems to cover: fetch_two.\n" in planbook("formulate", library).stdout
+    assert "Without a success process: fetch_two." in finished.printed
+    built = here(*BUILD, *SMALL, "--out", library)
+    assert "No success process seems to cover: fetch_two." in built.printed
+    assert f"Never cited: {', '.join(found['never_cited'])}." in built.printed
+    assert "Procedures for 2 of 2 task types" in built.printed
 
 
-def test_what_was_left_out_is_not_missed(library: Path) -> None:
-    with closing(Run.open(library)) as run:
-        state = learned_in(run)[EVERYTHING]
-        assert len(list(coverage_lines(run, EVERYTHING, state))) == 2
-        for without, lines in ((("rules",), 0), (("types",), 1), (("cooperation", "types"), 0)):
-            run.config = run.config.model_copy(update={"without": without})
-            assert len(list(coverage_lines(run, EVERYTHING, state))) == lines
-
-
-def test_rules_that_name_a_deleted_one_are_reported(library: Path) -> None:
+def test_coverage_ignores_ablated_parts_and_names_deleted_rules(library: Path) -> None:
     with closing(Run.open(library)) as run:
         state = learned_in(run)[EVERYTHING]
         assert any("rule_1" in rule.builds_on for rule in state.knowledge.rules)
         kept = tuple(rule for rule in state.knowledge.rules if rule.id != "rule_1")
-        without = state.model_copy(update={"knowledge": state.knowledge.model_copy(update={"rules": kept})})
-        assert list(coverage_lines(run, EVERYTHING, without))[-1] == "Cited by rules, but no longer existing: rule_1."
+        deleted = state.model_copy(update={"knowledge": state.knowledge.model_copy(update={"rules": kept})})
+        assert list(coverage_lines(run, EVERYTHING, deleted))[-1] == "Cited by rules, but no longer existing: rule_1."
+        for without, lines in (((), 2), (("rules",), 0), (("types",), 1), (("cooperation", "types"), 0)):
+            run.config = run.config.model_copy(update={"without": without})
+            assert len(list(coverage_lines(run, EVERYTHING, state))) == lines

@@ -1,4 +1,4 @@
-"""`planbook mcp`, driven by the SDK's own client."""
+"""`planbook mcp`, used by the client of the MCP SDK."""
 
 import asyncio
 import json
@@ -16,12 +16,14 @@ stdio = pytest.importorskip("mcp.client.stdio")
 TOY = ("--env", "toy", "--types", "fetch", "--seeds", "0-2")
 
 
-def served(*options: str, use: Callable[[Any], Awaitable[None]]) -> None:
-    """Start the command, connect to it, and use the client."""
+def serve(*options: str, use: Callable[[Any], Awaitable[None]]) -> None:
+    """Start the command, and use a client that is connected to it."""
 
     async def connected() -> None:
-        given = mcp.StdioServerParameters(command=sys.executable, args=["-m", "planbook", "mcp", *options], cwd=ROOT)
-        async with mcp.Client(stdio.stdio_client(given)) as client:
+        parameters = mcp.StdioServerParameters(
+            command=sys.executable, args=["-m", "planbook", "mcp", *options], cwd=ROOT
+        )
+        async with mcp.Client(stdio.stdio_client(parameters)) as client:
             await use(client)
 
     asyncio.run(asyncio.wait_for(connected(), 120))
@@ -40,9 +42,9 @@ def test_plans_are_checked_and_run_with_the_state_of_a_session() -> None:
     async def use(client: Any) -> None:
         faults = await called(client, "check_plan", code="agent.opne('box_1')\nx = y")
         assert [(fault["line"], fault["type"]) for fault in faults] == [(1, "unknown-action"), (2, "unknown-name")]
-        begun = await called(client, "begin_task", task="fetch/1")
-        assert begun.startswith("fetch/1: put the ")
-        assert "box_1" in begun
+        started = await called(client, "begin_task", task="fetch/1")
+        assert started.startswith("fetch/1: put the ")
+        assert "box_1" in started
         first = await called(client, "run_plan", code="seen = agent.open('box_1')\nprint('opened')\nlen(seen) > 3")
         assert first == {"printed": "opened\n", "value": True, "faults": [], "actions": 1, "ended": "", "solved": None}
         assert (await called(client, "run_plan", code="seen"))["value"].startswith("You open box_1")
@@ -55,19 +57,18 @@ def test_plans_are_checked_and_run_with_the_state_of_a_session() -> None:
         assert "there is no task fetch/9" in (await called(client, "begin_task", task="fetch/9")).replace("'", "")
         await check_procedures(client)
 
-    served(*TOY, use=use)
+    serve(*TOY, use=use)
 
 
 async def check_procedures(client: Any) -> None:
-    """Check that verified procedures are tools."""
+    """Check that the verified procedure of a task type is a tool."""
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert tools["check_plan"].annotations.read_only_hint
     assert "Verified plan code for tasks of the type fetch" in tools["fetch"].description
     done = await called(client, "fetch", task="fetch/2")
-    assert done["faults"] == []
+    assert (done["faults"], done["solved"]) == ([], True)
     assert done["actions"] > 1
     assert done["ended"]
-    assert done["solved"] is True
     assert "Begin a task with begin_task" in await called(client, "run_plan", code="1")
     await called(client, "begin_task", task="fetch/1")
     tasks = json.loads((await client.read_resource("planbook://tasks")).contents[0].text)
@@ -86,11 +87,11 @@ def test_the_manual_is_a_resource() -> None:
         assert manual == shipped.strip()
         assert "agent.take" in (await client.read_resource("planbook://environment")).contents[0].text
 
-    served("--env", "alfworld", "--split", "generated:1", use=use)
+    serve("--env", "alfworld", "--split", "generated:1", use=use)
 
 
 @pytest.mark.deep
-def test_tools_without_tasks_are_free_to_use(tmp_path: Path) -> None:
+def test_tools_without_tasks_can_be_used_without_a_verdict(tmp_path: Path) -> None:
     (tmp_path / "sums.py").write_text(
         'from planbook.envs import query\nprint("on standard output")\n\n\n@query()\ndef add(a: int, b: int) -> int:\n'
         '    """Add."""\n    print("again")\n    return a + b\n'
@@ -103,10 +104,10 @@ def test_tools_without_tasks_are_free_to_use(tmp_path: Path) -> None:
             assert (ended["value"], ended["solved"]) == (answer, None)
             assert ended["ended"] == f"The task ended with the answer {answer}."
 
-    served("--env", f"module:{tmp_path}/sums.py", use=use)
+    serve("--env", f"module:{tmp_path}/sums.py", use=use)
 
 
-def test_the_first_answer_counts(tmp_path: Path) -> None:
+def test_only_the_first_answer_of_a_task_counts(tmp_path: Path) -> None:
     (tmp_path / "sums.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
     (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: Add 1 and 2., judge: {answer: 3}}]")
 
@@ -116,11 +117,11 @@ def test_the_first_answer_counts(tmp_path: Path) -> None:
         await called(client, "begin_task")
         assert (await called(client, "run_plan", code="agent.answer(3)"))["solved"] is True
 
-    served("--env", f"module:{tmp_path}/sums.py", "-o", f"tasks={tmp_path}/tasks.yaml", use=use)
+    serve("--env", f"module:{tmp_path}/sums.py", "-o", f"tasks={tmp_path}/tasks.yaml", use=use)
 
 
 @pytest.mark.deep
-def test_a_server_behind_it_that_dies_is_reported_and_started_again() -> None:
+def test_a_tool_server_that_dies_is_reported_and_restarted() -> None:
     async def use(client: Any) -> None:
         message = await called(client, "run_plan", code="agent.die()")
         assert "the MCP server unruly died while calling die; its last words: out of luck" in message
@@ -129,4 +130,4 @@ def test_a_server_behind_it_that_dies_is_reported_and_started_again() -> None:
         failed = await called(client, "run_plan", code="agent.fail()")
         assert failed["faults"][0]["message"] == "ok"
 
-    served("--env", f"mcp:{sys.executable} {ROOT}/tests/tool_servers/unruly.py", use=use)
+    serve("--env", f"mcp:{sys.executable} {ROOT}/tests/tool_servers/unruly.py", use=use)
