@@ -1,4 +1,4 @@
-"""From a model's first success to tasks that need no model: played, concluded, learnt, told, generalised, replayed."""
+"""What one success teaches, from the first episode with a model to later tasks without one."""
 
 from planbook.envs import Selection, Task
 from planbook.envs.toy import Toy
@@ -22,10 +22,10 @@ from planbook.planner.roles import NO_MODELS, Roles
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.rules import Knowledge, LearnedMemory, Verification, admit, generalise, learn, verified
 from planbook.sandbox import Sandbox
-from tests.rules.replies import Replies
+from tests.rules.asking import Replies
 from tests.spanning import rows_of
 
-FIRST_SAMPLE, SECOND, LATER = Toy.select(Selection(ids=("fetch/0", "fetch/1", "fetch/11")))
+FIRST, SECOND, LATER = Toy.select(Selection(ids=("fetch/0", "fetch/1", "fetch/11")))
 PLAN = """def fetch(agent, thing, boxes):
     for box in boxes:
         if thing in agent.open(box).partition("you see ")[2]:
@@ -57,34 +57,34 @@ class Run:
         return read_trajectory(path, rows_of(self.journal))
 
 
-def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: Sandbox) -> None:
+def test_after_one_success_later_tasks_need_no_model(sandbox: Sandbox) -> None:
     def code(text: str) -> str:
         return f"### Code\n```python\n{text}\n```"
 
-    (first, second) = (str(*task.params["things"]) for task in (FIRST_SAMPLE, SECOND))  # type: ignore[misc]
-    plan = PLAN.format(thing=first)
-    shorter = f"fetch(agent, {second!r}, [f'box_{{n}}' for n in range(1, 9)])"
+    (first_thing, second_thing) = (str(*task.params["things"]) for task in (FIRST, SECOND))  # type: ignore[misc]
+    plan = PLAN.format(thing=first_thing)
+    shorter = f"fetch(agent, {second_thing!r}, [f'box_{{n}}' for n in range(1, 9)])"
     model = Replies([code(text) for text in (plan, shorter, PROCEDURE)])
     run = Run(sandbox, Roles(lambda role: model, {}))
 
-    episode = run.play(FIRST_SAMPLE, "automanual", AutoManualOptions())
-    concluded = conclude(Scope(run.journal, "conclude/0", run.roles), episode, Toy, Toy.Options())
-    knowledge = learn(Knowledge(environment="toy"), episode, concluded)
+    first = run.play(FIRST, "automanual", AutoManualOptions())
+    conclusion = conclude(Scope(run.journal, "conclude/0", run.roles), first, Toy, Toy.Options())
+    knowledge = learn(Knowledge(environment="toy"), first, conclusion)
     assert knowledge.skills["fetch"].code.strip() == plan.strip()
 
-    told = run.play(SECOND, "automanual", AutoManualOptions(), LearnedMemory(knowledge, Toy))
-    assert told.ending.outcome is Outcome.DIRECT_SUCCESS
-    assert plan.strip() in told.knowledge
-    assert "defined already, beside those above: fetch." in model.asked[1][-1].content
+    second = run.play(SECOND, "automanual", AutoManualOptions(), LearnedMemory(knowledge, Toy))
+    assert second.ending.outcome is Outcome.DIRECT_SUCCESS
+    assert plan.strip() in second.knowledge
+    assert "defined already, beside those above: fetch." in model.prompt(1)
 
     def verify(procedure: Procedure) -> list[Verification]:
-        return [verified(run.play(task, "code", code_of(procedure))) for task in (FIRST_SAMPLE, SECOND)]
+        return [verified(run.play(task, "code", code_of(procedure))) for task in (FIRST, SECOND)]
 
     scope = Scope(run.journal, "generalise/fetch", run.roles)
-    made = generalise(scope, knowledge, "fetch", [episode, told], verify, environment=Toy, actions=30)
-    assert [each.task_id for each in made.attempts[-1]] == [FIRST_SAMPLE.id, SECOND.id]
+    result = generalise(scope, knowledge, "fetch", [first, second], verify, environment=Toy, actions=30)
+    assert [each.task_id for each in result.attempts[-1]] == [FIRST.id, SECOND.id]
     silent = Run(sandbox, NO_MODELS)
-    memory = LearnedMemory(admit(knowledge, made.procedure), Toy)
+    memory = LearnedMemory(admit(knowledge, result.procedure), Toy)
     assert silent.play(LATER, "procedures", Options(), memory).ending.outcome is Outcome.DIRECT_SUCCESS
-    first_of_all = AutoManualOptions(procedures_first=True)
-    assert silent.play(LATER, "automanual", first_of_all, memory).ending.outcome is Outcome.DIRECT_SUCCESS
+    first_options = AutoManualOptions(procedures_first=True)
+    assert silent.play(LATER, "automanual", first_options, memory).ending.outcome is Outcome.DIRECT_SUCCESS
