@@ -1,4 +1,4 @@
-"""Building on tools learns procedures, which then solve tasks nobody saw, without a model."""
+"""Procedures that are learned from tools solve unseen tasks without a model."""
 
 import json
 import sys
@@ -45,7 +45,7 @@ def learned(env: tuple[str, ...], tmp_path: Path, *, building: str, testing: str
     return here("test", *env, *testing.split(), *library, "--out", tmp_path / "tested", "--json")
 
 
-def test_a_module(tmp_path: Path) -> None:
+def test_functions_of_a_module_are_learned(tmp_path: Path) -> None:
     tasks: list[dict[str, object]] = [
         {
             "id": id,
@@ -65,7 +65,7 @@ def test_a_module(tmp_path: Path) -> None:
 
 
 @pytest.mark.deep
-def test_an_mcp_server(tmp_path: Path) -> None:
+def test_tools_of_an_mcp_server_are_learned(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
     tasks: list[dict[str, object]] = [
         {
@@ -82,7 +82,7 @@ def test_an_mcp_server(tmp_path: Path) -> None:
     assert_solved_without_a_model(learned(env, tmp_path, building="", testing="--split test"), 2)
 
 
-def test_a_gymnasium_environment(tmp_path: Path) -> None:
+def test_a_gymnasium_environment_is_learned(tmp_path: Path) -> None:
     pytest.importorskip("gymnasium")
     env = ("--env", "gym:Taxi-v4", "-o", "threshold=1")
     tested = learned(env, tmp_path, building="--tasks-per-type 2", testing="--seeds 1000-1009")

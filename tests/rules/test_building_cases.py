@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from planbook.planner import Conclusion, Outcome
-from planbook.rules import Blame, Form, RuleBook, RuleType, build_rules
+from planbook.rules import Blame, RuleType, build_rules
 from planbook.rules.builder import VALID_PART_APPLIED, BuildResult
 from planbook.rules.cases import BUILDER, Case
 from planbook.sandbox import Sandbox
@@ -33,14 +33,13 @@ def build(
     sandbox: Sandbox,
     outcome: Outcome,
     *texts: str,
-    book: RuleBook = BOOK,
     conclusion: Conclusion = CONCLUSION,
     elsewhere: str = "",
     **settings: Any,
 ) -> tuple[BuildResult, Replies]:
     scope, model = asking(*texts)
     changed = replace(SETTINGS, **settings)
-    result = build_rules(scope, sandbox, book, episode(outcome), conclusion, changed, elsewhere)
+    result = build_rules(scope, sandbox, BOOK, episode(outcome), conclusion, changed, elsewhere)
     assert len(model.asked) == len(texts), "every reply was asked for"
     return result, model
 
@@ -180,24 +179,6 @@ def test_without_cases_every_type_may_be_written(sandbox: Sandbox) -> None:
     assert result.case is None
     assert written(result) == [("rule_4", PROCESS_TYPE), ("rule_5", RuleType.UNRESOLVED_ERROR)]
     assert "Decide from the whole episode" in model.prompt(0)
-
-
-def test_without_types_a_rule_is_its_content(sandbox: Sandbox) -> None:
-    form = Form(types=False, examples=False, logs=False)
-    typed, untyped = edits(PROCESS, STOP), edits('write_rule(content="New.")', STOP)
-    result, model = build(sandbox, DIRECT, typed, untyped, form=form, book=RuleBook.of(form.fitted(BOOK.active)))
-    assert "rules have no types here" in model.prompt(1)
-    assert written(result) == [("rule_4", None)]
-    assert "Success Process" not in model.asked[0][0].content + model.prompt(0)
-
-
-def test_without_helper_methods_none_is_offered_or_accepted(sandbox: Sandbox) -> None:
-    form = Form(helper_methods=False)
-    book = RuleBook.of(form.fitted(rule for rule in BOOK.active if rule.id != "rule_2"))
-    result, model = build(sandbox, DIRECT, edits(HELPER, STOP), edits(PROCESS, STOP), form=form, book=book)
-    assert "there is no type 'Useful Helper Method'" in model.prompt(1)
-    assert result.change is not None
-    assert "Useful Helper Method" not in model.prompt(0)
 
 
 ODD = r"""s = '''three "dots" ... \\n {{ x }} {% y %} <b>&amp;</b> ``` **kw'''  # “curly” ’quotes’"""

@@ -1,7 +1,7 @@
 """Solved tasks are grouped into types by the shapes of their plans."""
 
-import ast
 import keyword
+import re
 from typing import Any
 
 import pytest
@@ -12,69 +12,16 @@ from pydantic import JsonValue
 from planbook.rules.found_types import Solved, as_procedure, parse_value, procedure_code, spans, with_solved
 from planbook.rules.matching import match
 from planbook.rules.plans import plan_shape
-from planbook.rules.types import FoundType
+from tests.rules.household import HEAT, HOUSEHOLD, THINGS, found, heat, put
 
-PUT = """
-def find(agent, thing, places):
-    for place in places:
-        if thing in agent.go_to(place):
-            return place
-    raise ValueError(f"no {thing}")
-
-what, target = "WHAT", "TARGET"
-where = find(agent, what, task.observation.split())
-agent.take(f"{what} 1", where)
-print("taken", what, where)
-agent.put(what, target)
-"""
-HEAT = PUT.replace("agent.put(", 'agent.heat(what, "microwave")\nagent.put(')
 NAMES = ("find", "thing", "places", "place", "what", "target", "where")
-THINGS = ("mug", "egg", "apple", "book", "lettuce")
-PLACES = ("desk", "shelf", "fridge", "sofa", "cabinet")
 words = st.from_regex(r"[a-z]{3,8}", fullmatch=True).filter(lambda word: not keyword.iskeyword(word))
 
 
-def plan(code: str, what: str, target: str) -> str:
-    return code.replace("WHAT", what).replace("TARGET", target)
-
-
-def put(what: str, target: str, goal: str = "put a {} in {}.") -> Solved:
-    return Solved(f"put/{what}/{target}/{goal}", goal.format(what, target), plan(PUT, what, target))
-
-
-def heat(what: str, target: str, goal: str = "heat some {} and put it in {}.") -> Solved:
-    return Solved(f"heat/{what}/{target}/{goal}", goal.format(what, target), plan(HEAT, what, target))
-
-
-def found(*solved: Solved) -> tuple[FoundType, ...]:
-    types: tuple[FoundType, ...] = ()
-    for each in solved:
-        types = with_solved(types, each)
-    return types
-
-
-HOUSEHOLD = found(put("mug", "desk"), heat("egg", "fridge"), put("book", "shelf"), heat("apple", "sofa"))
-
-
-class Renaming(ast.NodeTransformer):
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.Name(self.names.get(node.id, node.id), node.ctx)
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        return ast.arg(self.names.get(node.arg, node.arg))
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.name = self.names.get(node.name, node.name)
-        return self.generic_visit(node)
-
-
-@given(st.lists(words.map(lambda word: f"{word}_"), min_size=len(NAMES), max_size=len(NAMES), unique=True))
-def test_plans_that_differ_in_their_names_have_the_same_shape(chosen: list[str]) -> None:
-    tree: Any = Renaming(dict(zip(NAMES, chosen, strict=True))).visit(ast.parse(HEAT))
-    renamed = ast.unparse(ast.fix_missing_locations(tree))
+def test_plans_that_differ_in_their_names_have_the_same_shape() -> None:
+    other_names = dict(zip(NAMES, reversed(NAMES), strict=True))
+    renamed = re.sub(r"\b[a-z]+\b", lambda word: other_names.get(word[0], word[0]), HEAT)
+    assert renamed != HEAT
     assert plan_shape(renamed).shape == plan_shape(HEAT).shape
     assert plan_shape(renamed).constants == plan_shape(HEAT).constants
 

@@ -15,7 +15,7 @@ from planbook.rules.found_types import Solved
 from planbook.rules.matching import PATTERN, WORDS, candidates, is_doubtful, match
 from planbook.rules.memory import LearnedMemory
 from planbook.rules.types import Knowledge
-from tests.rules.test_found_types import HOUSEHOLD, PLACES, THINGS, found, heat, put
+from tests.rules.household import HOUSEHOLD, PLACES, THINGS, found, heat, put
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ from planbook.rules.errors import BatchRefused
 from tests.rules.given import BOOK, changed
 
 PHENOMENON, MECHANISM, HELPER, PROCESS, CORRECTED, UNRESOLVED = RuleType
-
-
 IDS = {type: f"rule_{number}" for number, type in enumerate(RuleType)}
 ONE_OF_EACH = RuleBook.of(Rule(id=id, type=type, content=f"About {type}.") for type, id in IDS.items())
 WRITTEN = {
@@ -48,15 +46,6 @@ def test_what_each_case_may_update(case: Case) -> None:
     updated = {type for type in RuleType if allowed(BUILDER[case], UpdateRule(id=IDS[type], example="x = 1"))}
     assert updated == set(RuleType) - ({PROCESS} if case is Case.FAILURE_IMPERFECT_RULES else set())
     assert all(allowed(BUILDER[case], UpdateRule(id=id, log="seen in task/1")) for id in ONE_OF_EACH.ids)
-
-
-@pytest.mark.parametrize("case", [Case.FAILURE_IMPERFECT_RULES, Case.FAILURE_IMPERFECT_AGENT])
-@pytest.mark.parametrize("type", [PROCESS, HELPER])
-def test_no_success_rule_comes_from_a_failure(case: Case, type: RuleType) -> None:
-    """The guard of the paper's code against such rules never fires."""
-    with pytest.raises(BatchRefused, match="must not be written") as refused:
-        changed(BOOK, WriteRule(content="How it is done.", type=type), permissions=BUILDER[case])
-    assert "After a failure" in str(refused.value)
 
 
 def test_the_type_that_a_rule_has_is_no_change_of_type() -> None:

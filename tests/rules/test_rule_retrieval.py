@@ -89,11 +89,6 @@ def test_texts_or_queries_without_words_have_no_score(query: str, texts: list[st
     assert scores(query, texts) == [0.0] * len(texts)
 
 
-def test_ranking_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
-    scores("mug in a box", ["a mug", "a box"] * 20)
-    assert capfd.readouterr() == ("", "")
-
-
 def test_the_most_similar_task_has_the_same_type_if_there_is_one() -> None:
     tasks = [
         task("pick_and_place", "put a hot mug in the cabinet"),

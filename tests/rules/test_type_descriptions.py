@@ -3,27 +3,20 @@
 import pytest
 
 from planbook.rules import describe_type
-from planbook.rules.found_types import Solved, with_solved
-from planbook.rules.types import FoundType
+from planbook.rules.found_types import Solved
 from tests.rules.asking import asking
+from tests.rules.household import found
 
-
-def found_type() -> FoundType:
-    types: tuple[FoundType, ...] = ()
-    for what in ("mug", "egg"):
-        types = with_solved(types, Solved(what, f"fetch a {what}", f"agent.fetch('{what}')"))
-    return types[0]
-
-
+(FETCH,) = found(*(Solved(thing, f"fetch a {thing}", f"agent.fetch('{thing}')") for thing in ("mug", "egg")))
 JSON = '{"name": "fetch_it", "summary": "Fetch it.", "parameters": {"value": "the thing"}}'
 
 
 @pytest.mark.parametrize("reply", [JSON, f"It fetches {{value}}:\n{JSON}", f"```json\n{JSON}\n``` So {{it}} is."])
 def test_a_type_gets_the_name_and_descriptions_of_the_builder(reply: str) -> None:
     scope, model = asking(reply)
-    found = describe_type(scope, found_type(), {"put"})
-    assert (found.name, found.summary) == ("fetch_it", "Fetch it.")
-    assert [(each.name, each.summary) for each in found.parameters] == [("value", "the thing")]
+    described = describe_type(scope, FETCH, {"put"})
+    assert (described.name, described.summary) == ("fetch_it", "Fetch it.")
+    assert [(each.name, each.summary) for each in described.parameters] == [("value", "the thing")]
     assert "fetch a mug" in model.prompt(0)
 
 
@@ -32,5 +25,5 @@ def test_a_type_gets_the_name_and_descriptions_of_the_builder(reply: str) -> Non
 )
 def test_without_a_usable_name_a_type_keeps_its_own(reply: str) -> None:
     scope, model = asking(reply, reply, reply)
-    assert describe_type(scope, found_type(), {"put"}) == found_type()
+    assert describe_type(scope, FETCH, {"put"}) == FETCH
     assert len(model.asked) == 3
