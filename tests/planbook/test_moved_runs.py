@@ -7,7 +7,7 @@ import pytest
 
 from planbook.config import Config
 from planbook.runs import with_present_paths, without_folders
-from tests.command import ROOT
+from tests.command import ROOT, planbook
 from tests.flows import here
 
 LIGHTS = (ROOT / "README.md").read_text().split("# lights.py\n")[1].split("```")[0]
@@ -55,7 +55,7 @@ def test_a_changed_file_is_reported(moved: Path) -> None:
 
 def test_a_missing_file_is_named(moved: Path) -> None:
     (moved / "mine" / "lights.py").unlink()
-    refused = here("replay", moved / "runs" / "r")
+    refused = planbook("replay", moved / "runs" / "r")
     assert refused.returncode == 2
     assert "lights.py" in refused.stderr
 

@@ -34,6 +34,18 @@ def ids(folder: Path) -> list[str]:
     return [rule["id"] for rule in here("rules", folder, "--json").result["rules"]]
 
 
+def test_rules_are_shown_with_their_evidence(built: Path) -> None:
+    shown = here("rules", built).stdout
+    assert "rule_3 (Corrected Error)\n  When a thing is looked for, look into every box." in shown
+    assert "rule    type" in shown
+    one = here("rules", built, "show", "rule_3").stdout
+    assert one.startswith("rule_3 (Corrected Error)")
+    assert "rule_0" not in one
+    found = here("rules", built, "--json").result
+    assert found["evidence"]["rule_0"]["cited"] == 6
+    assert found["changes"] == len(here("rules", built, "log").stdout.splitlines()) == 6
+
+
 def test_differences_between_states_are_shown(built: Path) -> None:
     def diff(*states: str) -> str:
         return here("rules", built, "diff", *states).stdout

@@ -145,6 +145,7 @@ def test_a_shortened_manual_is_written_beside_the_whole_one(tmp_path: Path, buil
     assert (home / "manual.md").read_text() == whole
     assert here("formulate", folder).returncode == 0
     assert not (home / "manual.short.md").exists()
+    assert len(asks(folder)) == len(asks(built[0])), "formulating again asks no model"
 
 
 @pytest.mark.parametrize(

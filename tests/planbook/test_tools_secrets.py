@@ -23,7 +23,11 @@ TASKS = "tasks: [{id: a, goal: Find out the key., judge: {answer: 1}}]"
 @pytest.mark.parametrize("transport", ["http", pytest.param("stdio", marks=pytest.mark.deep)])
 def test_a_run_keeps_no_secret(transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
-    command = {"command": sys.executable, "args": [str(UNRULY)], "env": {"SERVER_KEY": "$PLANBOOK_TEST_KEY"}}
+    command: dict[str, object] = {
+        "command": sys.executable,
+        "args": [str(UNRULY)],
+        "env": {"SERVER_KEY": "$PLANBOOK_TEST_KEY"},
+    }
     with serving_http(tmp_path) if transport == "http" else nullcontext(command) as server:
         _run(tmp_path, named(tmp_path, server))
 
