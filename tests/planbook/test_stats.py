@@ -72,6 +72,7 @@ def test_stats_selects_runs_by_settings(tmp_path: Path) -> None:
     assert found["left_out"] == 1
     assert "planner is naive, procedures" in here("stats", tmp_path, "--where", "planner=adapt").printed
     assert "did you mean planner" in here("stats", tmp_path, "--by", "planer").printed
+    assert "write NAME=VALUE" in here("stats", tmp_path, "--where", "planner").printed
 
 
 def test_stats_names_unreadable_folders_and_reads_the_others(tmp_path: Path) -> None:

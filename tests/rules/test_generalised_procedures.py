@@ -80,7 +80,7 @@ CARELESS = GENERAL.replace('.partition("you see ")[2]', "")
 
 
 def hard_coded(task: Task) -> str:
-    """A procedure with the ids of one scene: it does that task, and no other."""
+    """Return a procedure with the ids of one scene, which solves that task only."""
     environment = Toy()
     environment.reset(task)
     (thing,) = map(str, task.params["things"])  # type: ignore[arg-type]
@@ -113,8 +113,8 @@ class Bench:
         play(episode, METHODS["code"].play, code_of(procedure))
         return verified(read_trajectory(path, rows_of(self.journal)))
 
-    def generalise(self, model: Model, knowledge: Knowledge = KNOWN) -> Generalised:
-        return generalised(model, self.verify, knowledge, journal=self.journal)
+    def generalise(self, model: Model) -> Generalised:
+        return generalised(model, self.verify, journal=self.journal)
 
 
 def generalised(
@@ -126,7 +126,7 @@ def generalised(
     environment: type[Environment] = Toy,
     journal: MemoryJournal | None = None,
 ) -> Generalised:
-    scope = Scope(journal or MemoryJournal(), "generalise/fetch", Roles(lambda role: model, {}))
+    scope = Scope(MemoryJournal() if journal is None else journal, "generalise/fetch", Roles(lambda role: model, {}))
     return generalise(scope, knowledge, task_type, played, verify, environment=environment, actions=30)
 
 
