@@ -57,25 +57,23 @@ COVERED = {
         "tests/planner/test_automanual.py::test_replies_that_stay_unusable_are_a_failure_of_kind_parse",
     ),
     "a guard against success rules from failures that never fires": (
-        "tests/rules/test_rule_cases.py::test_no_success_rule_comes_from_a_failure",
-        "tests/rules/test_rule_cases.py::test_a_type_given_by_an_update_counts_as_written",
-        "tests/rules/test_building_cases.py::test_case_4_teaches_no_way_of_doing_it",
-        "tests/rules/test_building_cases.py::test_case_5_updates_and_writes_how_the_environment_works",
+        "tests/rules/test_rule_cases.py::test_what_each_case_may_write",
+        "tests/rules/test_building_cases.py::test_edits_that_a_case_forbids_are_left_out",
     ),
     "rule ids renumbered inside prose": (
-        "tests/rules/test_rule_edits.py::test_an_id_is_not_given_again_and_prose_is_left_alone",
-        "tests/rules/test_rule_properties.py::test_no_id_is_given_twice_whatever_is_done_and_undone",
+        "tests/rules/test_rule_edits.py::test_ids_are_not_reused_and_prose_is_not_renumbered",
+        "tests/rules/test_rule_properties.py::test_no_id_is_assigned_twice",
     ),
     "consolidation that can loop for ever": (
         "tests/rules/test_consolidating.py::test_a_model_that_never_stops_is_stopped",
-        "tests/rules/test_consolidating.py::test_a_model_whose_edits_are_always_refused_is_stopped_too",
+        "tests/rules/test_consolidating.py::test_a_model_whose_edits_are_always_refused_is_stopped",
     ),
     "a manual renderer that corrupts code": (
         "tests/manuals/test_markdown.py::test_a_rendered_manual_is_read_back",
         "tests/manuals/test_markdown.py::test_any_reader_sees_the_example_unchanged_and_nothing_escapes",
     ),
     "one bad rule call half-applying a batch": (
-        "tests/rules/test_rule_system.py::test_three_sound_calls_before_a_bad_one_are_not_applied",
+        "tests/rules/test_rule_system.py::test_valid_calls_before_a_bad_one_are_not_applied",
         "tests/rules/test_rule_properties.py::test_a_batch_is_applied_whole_or_not_at_all",
         "tests/rules/test_building_cases.py::test_a_refused_batch_is_asked_for_again",
     ),
@@ -97,7 +95,7 @@ COVERED = {
     "model output repaired by string replacement": (
         f"{HERE}::test_odd_code_reaches_the_sandbox_unchanged",
         "tests/planner/test_plan_reading.py::test_the_code_of_a_reply_is_not_repaired",
-        "tests/rules/test_building_cases.py::test_odd_code_gets_from_the_reply_into_the_rule_unchanged",
+        "tests/rules/test_building_cases.py::test_odd_code_reaches_the_rule_unchanged",
         "tests/planner/graph/test_graph_shapes.py::test_json_is_read_unchanged_whatever_surrounds_it",
     ),
     "a graph with a cycle silently returning nothing": (

@@ -1,6 +1,5 @@
-"""Model servers that are down, busy, silent or no model servers at all, as the user of the command line meets them."""
+"""Runs whose model server is down, busy, silent, or no model server."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -63,16 +62,16 @@ def test_each_failure_has_its_own_advice(
     assert len(server.requests) == requests
 
 
-def test_a_server_that_is_down_is_another_failure(tmp_path: Path, server: Server) -> None:
-    with serving(served_answer) as gone:
-        os.environ["OPENAI_BASE_URL"] = gone.url
+def test_a_server_that_is_down_is_named(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(served_answer) as stopped:
+        monkeypatch.setenv("OPENAI_BASE_URL", stopped.url)
     failed = here(*SERVED, "--out", tmp_path / "run")
     assert failed.returncode == 3
-    assert f"at {gone.url} cannot be reached after 7 requests: " in failed.printed
+    assert f"at {stopped.url} cannot be reached after 7 requests: " in failed.printed
     assert "OPENAI_BASE_URL names its host and port" in failed.printed
 
 
-def test_timeouts_hold_for_a_resumed_run_until_others_are_given(tmp_path: Path, server: Server) -> None:
+def test_a_resumed_run_keeps_its_timeouts_unless_others_are_given(tmp_path: Path, server: Server) -> None:
     folder = tmp_path / "run"
     server.troubles += [Silence(1.5)] * 4
     assert here(*SERVED, "--timeout", "idle=0.2", "--out", folder).returncode == 3
@@ -83,17 +82,17 @@ def test_timeouts_hold_for_a_resumed_run_until_others_are_given(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("given", ["idle", "idle=0", "wait=3"])
-def test_a_timeout_that_cannot_be_read_is_refused(tmp_path: Path, given: str) -> None:
+def test_an_invalid_timeout_is_refused(tmp_path: Path, given: str) -> None:
     refused = here(*SERVED, "--timeout", given, "--out", tmp_path / "run")
     assert refused.returncode == 2
     assert "--timeout" in refused.printed
 
 
-def test_the_seconds_of_the_budget_end_a_call_in_flight(tmp_path: Path, server: Server) -> None:
-    """A loaded machine may need more than a second until it asks: then with a larger budget."""
+def test_the_budget_of_seconds_ends_a_call_in_flight(tmp_path: Path, server: Server) -> None:
+    """The budget grows until it is enough for a request, since a loaded machine may need seconds to begin."""
     server.troubles += [Silence(60)]
     for seconds in (1, 4, 16):
-        begun = time.monotonic()
+        started = time.monotonic()
         stopped = here(*SERVED, "--budget", f"seconds={seconds}", "--out", tmp_path / f"run of {seconds}")
         assert stopped.returncode == 4
         assert f"the budget of {seconds} second" in stopped.printed
@@ -101,7 +100,7 @@ def test_the_seconds_of_the_budget_end_a_call_in_flight(tmp_path: Path, server: 
         if server.requests:
             break
     assert len(server.requests) == 1
-    assert time.monotonic() - begun < 50, "the server would have answered after 60 s"
+    assert time.monotonic() - started < 50, "the server would have answered after 60 s"
 
 
 @pytest.mark.deep
@@ -120,8 +119,8 @@ def test_one_ctrl_c_stops_a_run_that_waits_for_a_server(tmp_path: Path, server: 
     assert "Resume with: planbook run --resume" in output
 
 
-def test_calls_side_by_side_stay_within_the_budget(tmp_path: Path) -> None:
-    """Each call may take some 6,000 tokens, so that four at once would go beyond what is left at the end."""
+def test_concurrent_calls_stay_within_the_budget(tmp_path: Path) -> None:
+    """A call takes about 6,000 tokens, so the last four at once would go beyond the budget."""
     folder, tokens = tmp_path / "run", 30_000
     played = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9")
     stopped = here(*played, "--jobs", 4, "--budget", f"tokens={tokens}", "--json", "--out", folder)

@@ -1,4 +1,4 @@
-"""Runs with files of the user's own, after the folder that holds both was moved."""
+"""Runs and the user's own files, after the folder that holds both was moved."""
 
 import json
 from pathlib import Path
@@ -10,8 +10,7 @@ from planbook.runs import with_present_paths, without_folders
 from tests.command import ROOT, planbook
 from tests.flows import here
 
-READ = (ROOT / "README.md").read_text()
-LIGHTS = READ[READ.index("# lights.py") :].partition("```")[0]
+LIGHTS = (ROOT / "README.md").read_text().split("# lights.py\n")[1].split("```")[0]
 METHOD = '''
 from planbook.planner import Episode, Options
 
@@ -39,7 +38,7 @@ def command(folder: Path) -> tuple[object, ...]:
     return "run", "--env", folder / "mine" / "lights.py", "--planner", f"{folder}/press.py:press"
 
 
-def test_a_moved_run_is_replayed_and_gone_on_with(moved: Path) -> None:
+def test_a_moved_run_can_be_replayed_continued_and_rerun(moved: Path) -> None:
     replayed = here("replay", moved / "runs" / "r", "--json")
     assert (replayed.returncode, replayed.result["by_sameness"]["same"]) == (0, 1), replayed.printed
     again = here(*command(moved), "--task", "lamp/1", "--out", moved / "runs" / "r", "--json")
@@ -48,21 +47,20 @@ def test_a_moved_run_is_replayed_and_gone_on_with(moved: Path) -> None:
     assert repeated.returncode == 0, repeated.printed
 
 
-def test_a_file_that_was_changed_on_the_way_is_noticed(moved: Path) -> None:
+def test_a_changed_file_is_reported(moved: Path) -> None:
     lights = moved / "mine" / "lights.py"
     lights.write_text(lights.read_text().replace("Three lamps", "Some lamps"))
     assert "the environment's file lights.py: changed" in here("run", "--resume", moved / "runs" / "r").printed
 
 
-def test_a_file_that_is_gone_is_named(moved: Path) -> None:
-    (moved / "mine" / "lights.py").rename(moved.parent / "elsewhere.py")
+def test_a_missing_file_is_named(moved: Path) -> None:
+    (moved / "mine" / "lights.py").unlink()
     refused = planbook("replay", moved / "runs" / "r")
     assert refused.returncode == 2
     assert "lights.py" in refused.stderr
-    assert "Traceback" not in refused.stderr
 
 
-def test_neither_exports_nor_tables_name_folders_of_this_machine(moved: Path) -> None:
+def test_exports_and_tables_name_no_folder(moved: Path) -> None:
     file = moved / "r.jsonl"
     assert here("export", moved / "runs" / "r", "--out", file).returncode == 0
     assert json.loads(file.read_text().splitlines()[0])["run"]["config"]["env"] == "lights.py"
@@ -70,7 +68,7 @@ def test_neither_exports_nor_tables_name_folders_of_this_machine(moved: Path) ->
     assert "env=lights.py " in here("stats", moved / "runs" / "r", "--by", "env").stdout
 
 
-def test_a_recording_that_is_added_to_is_found_again_with_the_model_behind_it(tmp_path: Path) -> None:
+def test_a_recording_and_the_model_behind_it_are_found_again(tmp_path: Path) -> None:
     (tmp_path / "now" / "asked").mkdir(parents=True)
     (tmp_path / "now" / "tape.jsonl").write_text("")
     was = {"default": f"recorded:{tmp_path}/first/tape.jsonl+exchange:{tmp_path}/now/asked"}

@@ -1,4 +1,4 @@
-"""What goes wrong in an environment of one's own is said with its place, and never blamed on the plan."""
+"""Faults of a user's own environment are reported with their place, and never blamed on the plan."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def line_of(file: str, text: str) -> str:
     return f"{file}:{next(number for number, line in enumerate(lines, 1) if text in line)}"
 
 
-def test_faults_of_an_environment_are_broken_and_say_where(tmp_path: Path) -> None:
+def test_a_fault_of_the_environment_breaks_the_episode_and_is_located(tmp_path: Path) -> None:
     (tmp_path / "push.py").write_text("print(agent.push('north'))\n")
     run = tmp_path / "run"
     played = here("exec", tmp_path / "push.py", "--env", OWN / "broken.py", "--out", run, "--json")
@@ -37,7 +37,7 @@ def test_faults_of_an_environment_are_broken_and_say_where(tmp_path: Path) -> No
     assert "return beside.half(0)" in (tmp_path / "report.html").read_text()
 
 
-def test_a_model_is_not_told_of_faults_of_the_environment(tmp_path: Path) -> None:
+def test_a_model_does_not_see_faults_of_the_environment(tmp_path: Path) -> None:
     model = saying(tmp_path, "```python\nagent.push('north')\n```")
     given = ("--env", OWN / "broken.py", "--types", "returns a number", "--model", model)
     played = here("run", "--planner", "automanual", *given, "--out", tmp_path / "run", "--json")
@@ -81,7 +81,9 @@ class Own(Environment):
         ("from planbook", "raise SystemExit(3)\nfrom planbook", "failed while it was imported: SystemExit"),
     ],
 )
-def test_a_mistake_in_an_environment_gets_one_line(written: str, instead: str, message: str, tmp_path: Path) -> None:
+def test_a_mistake_in_an_environment_is_reported_in_one_line(
+    written: str, instead: str, message: str, tmp_path: Path
+) -> None:
     (tmp_path / "go.py").write_text("agent.go()\n")
     assert SOUND.count(written) >= 1
     folder = tmp_path / "mistaken"
@@ -93,7 +95,7 @@ def test_a_mistake_in_an_environment_gets_one_line(written: str, instead: str, m
     assert "Traceback" not in finished.printed
 
 
-def test_plans_import_the_packages_that_an_environment_offers(tmp_path: Path) -> None:
+def test_plans_may_import_the_packages_that_an_environment_offers(tmp_path: Path) -> None:
     (tmp_path / "sums.py").write_text(f"{SOUND}\n    modules = ('numpy',)\n")
     plan = tmp_path / "plan.py"
     plan.write_text("import numpy\nprint('total', numpy.arange(4).sum())\n")
@@ -104,15 +106,14 @@ def test_plans_import_the_packages_that_an_environment_offers(tmp_path: Path) ->
     assert "there is no module `numpy`" in here("check", plan, "--env", tmp_path / "bare.py").printed
 
 
-def test_wrong_answers_in_an_environment_of_ones_own_are_false_claims(tmp_path: Path) -> None:
+def test_wrong_answers_are_false_claims(tmp_path: Path) -> None:
     (tmp_path / "two.py").write_text("agent.answer(2)\n")
     run = tmp_path / "run"
     played = here("exec", tmp_path / "two.py", "--env", OWN / "quiz.py", "--out", run, "--json")
     assert played.returncode == 0, played.printed
     claims = played.result["claims"]
     assert (claims["claimed_and_solved"], claims["claimed_and_not"]) == (1, 2)
-    printed = here("exec", tmp_path / "two.py", "--env", OWN / "quiz.py", "--out", tmp_path / "again")
-    assert "False claims: sum/2 (claimed solved), sum/3 (claimed solved)" in printed.printed
+    assert "False claims: sum/2 (claimed solved), sum/3 (claimed solved)" in played.printed
     assert here("report", run, "--out", tmp_path / "report.html").returncode == 0
     assert "Claims about whole tasks, against the verdict" in (tmp_path / "report.html").read_text()
 
@@ -134,10 +135,10 @@ class Fragile(Toy):
 
 
 @pytest.mark.parametrize(("dies", "procedures"), [((2,), 1), ((2, 3, 4), 0)])
-def test_an_environment_that_dies_while_a_procedure_is_verified_is_made_anew(
+def test_an_environment_that_breaks_during_verification_is_created_again(
     tmp_path: Path, dies: tuple[int, ...], procedures: int
 ) -> None:
-    """Reset 1 is the first episode; the others verify it, and are repeated twice at most in a new environment."""
+    """The second reset begins the verification, which is repeated at most twice, in a new environment each time."""
     (tmp_path / "fragile.py").write_text(BREAKS.replace("{dies}", str(dies)))
     command = ("build", "--env", f"{tmp_path / 'fragile.py'}:Fragile", "--model", scripted(), "--types", "fetch")
     finished = here(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")
@@ -146,4 +147,4 @@ def test_an_environment_that_dies_while_a_procedure_is_verified_is_made_anew(
     first = [e for e in events(tmp_path / "run", "outcome", "learn/0") if "/verification/0/" in e.scope]
     assert [e.body["outcome"] for e in first].count("broken") == len(dies)
     asked = asks(tmp_path / "run", "planner", "generalise_again")
-    assert len(asked) == (0 if procedures else 1), "a world that broke once is not the procedure's fault"
+    assert len(asked) == (0 if procedures else 1), "one broken world is not the procedure's fault"

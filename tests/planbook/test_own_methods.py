@@ -1,4 +1,4 @@
-"""Methods of one's own: from a file, from another package, and added to the tree as CONTRIBUTING says."""
+"""The user's own methods: in a file, in another package, and added to the tree as CONTRIBUTING says."""
 
 import json
 import os
@@ -58,8 +58,7 @@ def test_a_method_of_a_file_is_played_like_any_other(tmp_path: Path) -> None:
     assert "critic was asked refine.j2" in shown
 
 
-def test_a_record_and_figures_of_its_own_take_the_file_alone(tmp_path: Path) -> None:
-    """What a method records and counts is printed, shown and exported by code that knows nothing of it."""
+def test_a_method_defines_its_own_records_and_figures(tmp_path: Path) -> None:
     run, file = tmp_path / "run", tmp_path / "run.jsonl"
     played = here("run", "--planner", REFINE, *TASKS, *MODEL, "--out", run, "--json")
     assert played.result["drafts"]["drafts"] == 4
@@ -73,7 +72,8 @@ def test_a_record_and_figures_of_its_own_take_the_file_alone(tmp_path: Path) -> 
     assert "draft 0" in here("show", tmp_path / "again", 1).printed
 
 
-def test_a_method_whose_options_have_changed_is_reported_before_anything_is_played(tmp_path: Path) -> None:
+def test_changed_options_of_a_method_are_reported_before_playing(tmp_path: Path) -> None:
+    """The only public function of a file is its method, so that the command needs no name."""
     method = """
 from planbook.planner import Options
 
@@ -82,6 +82,9 @@ class Often(Options):
 
 def look(episode, options: Often):
     episode.run("print(1)")
+
+def _help(one, two):
+    pass
 """
     (tmp_path / "mine.py").write_text(method)
     run = tmp_path / "run"
@@ -94,33 +97,22 @@ def look(episode, options: Often):
         assert "Traceback" not in refused.stderr
 
 
-def test_a_file_with_one_function_needs_no_name_and_modules_beside_it_are_digested(tmp_path: Path) -> None:
-    (tmp_path / "pieces.py").write_text("CODE = 'print(1)'\n")
-    (tmp_path / "mine.py").write_text(
-        "from pieces import CODE\ndef once(episode, options):\n    episode.run(CODE)\ndef _help(one, two):\n    pass\n"
-    )
-    run = tmp_path / "run"
-    played = planbook("run", "--planner", "mine.py", *TASKS, "--out", run, "--json", cwd=tmp_path)
-    assert (played.returncode, result(played)["tasks"]) == (0, 4), played.stderr
-    made_of = json.loads((run / "run.json").read_text())["made_of"]["prompts"]
-    assert {"the method's file mine.py", "the method's module pieces"} <= set(made_of)
-    (tmp_path / "pieces.py").write_text("CODE = 'print(2)'\n")
-    assert "the method's module pieces: changed" in planbook("run", "--resume", run, cwd=tmp_path).stderr
-
-
-def test_templates_in_a_folder_are_inputs_of_the_run(tmp_path: Path) -> None:
-    (tmp_path / "prompts").mkdir()
-    (tmp_path / "prompts" / "plan.j2").write_text("{{ goal }}")
+def test_modules_and_templates_of_a_method_are_inputs_of_the_run(tmp_path: Path) -> None:
+    module, template = tmp_path / "pieces.py", tmp_path / "prompts" / "plan.j2"
+    module.write_text("CODE = 'print(1)'\n")
+    template.parent.mkdir()
+    template.write_text("{{ goal }}")
     (tmp_path / "mine.py").write_text(
         """
 from pathlib import Path
+from pieces import CODE
 from planbook.planner import Method, Options, Prompts
 
 PROMPTS = Prompts(Path(__file__).parent / "prompts")
 
 def once(episode, options):
     episode.ask("planner", PROMPTS["plan"], goal=episode.task.goal)
-    episode.run("print(1)")
+    episode.run(CODE)
 
 method = Method(once, Options, "ask once", ("planner",), templates=PROMPTS.files())
 """
@@ -128,8 +120,13 @@ method = Method(once, Options, "ask once", ("planner",), templates=PROMPTS.files
     run = tmp_path / "run"
     played = planbook("run", "--planner", "mine.py:method", *TASKS, *MODEL, "--out", run, "--json", cwd=tmp_path)
     assert (played.returncode, result(played)["tasks"]) == (0, 4), played.stderr
-    (tmp_path / "prompts" / "plan.j2").write_text("Now: {{ goal }}")
-    assert "plan.j2: changed" in planbook("run", "--resume", run, cwd=tmp_path).stderr
+    made_of = json.loads((run / "run.json").read_text())["made_of"]["prompts"]
+    assert {"the method's file mine.py", "the method's module pieces"} <= set(made_of)
+    module.write_text("CODE = 'print(2)'\n")
+    template.write_text("Now: {{ goal }}")
+    resumed = planbook("run", "--resume", run, cwd=tmp_path)
+    assert "the method's module pieces: changed" in resumed.stderr
+    assert "plan.j2: changed" in resumed.stderr
 
 
 @pytest.mark.deep
@@ -144,26 +141,22 @@ def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("file", "message"),
     [
-        (":one_argument", "must take two arguments, (episode, options)"),
-        (":coroutine", "is a coroutine; a method is a plain function"),
-        (":number", "is of type int; name a function (episode, options), or a Method"),
-        (":wrong_options", "its options must be a class derived from planner.Options"),
+        ("faulty.py:one_argument", "must take two arguments, (episode, options)"),
+        ("faulty.py:coroutine", "is a coroutine; a method is a plain function"),
+        ("faulty.py:number", "is of type int; name a function (episode, options), or a Method"),
+        ("faulty.py:wrong_options", "its options must be a class derived from planner.Options"),
+        ("method.py", "failed while it was imported: ModuleNotFoundError"),
     ],
 )
-def test_a_mistake_in_a_method_gets_one_line(name: str, message: str, tmp_path: Path) -> None:
-    finished = here("run", "--planner", f"{OWN}/faulty.py{name}", *TASKS, "--out", tmp_path / "run")
+def test_a_mistake_in_a_method_is_reported_in_one_line(file: str, message: str, tmp_path: Path) -> None:
+    shutil.copy(OWN / "faulty.py", tmp_path)
+    (tmp_path / "method.py").write_text("import nothing_of_that_name\n")
+    finished = here("run", "--planner", tmp_path / file, *TASKS, "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
     assert message in finished.printed
     assert "Traceback" not in finished.printed
-
-
-def test_a_file_that_fails_while_it_is_imported_says_why(tmp_path: Path) -> None:
-    (tmp_path / "method.py").write_text("import nothing_of_that_name\n")
-    finished = here("run", "--planner", f"{tmp_path}/method.py", *TASKS, "--out", tmp_path / "run")
-    assert finished.returncode == errors.BAD_INPUT
-    assert "failed while it was imported: ModuleNotFoundError" in finished.printed
 
 
 @pytest.mark.deep

@@ -1,4 +1,4 @@
-"""--paper: what each paper sets is what a run records, and what is given comes first."""
+"""``--paper``: a run records the settings of its paper; options on the command line take precedence."""
 
 import json
 from pathlib import Path
@@ -12,8 +12,7 @@ from planbook.papers.settings import paper_settings, settings_of_papers
 from planbook.planner import METHODS
 from planbook.planner.roles import DEFAULT_ROLE
 from planbook.settings import Settings
-from tests.command import planbook, result
-from tests.flows import scripted
+from tests.flows import here, scripted
 
 OWN = """
 from pydantic import BaseModel
@@ -38,10 +37,8 @@ BUILT = [
 
 @pytest.mark.parametrize(("planner", "env", "split"), PLACES)
 def test_a_run_records_what_its_paper_sets(planner: str, env: str, split: str) -> None:
-    theirs, config = (
-        settings_of_papers(planner)[env, split],
-        Settings.of(env=env, split=split, paper=True).config(planner),
-    )
+    theirs = settings_of_papers(planner)[env, split]
+    config = Settings.of(env=env, split=split, paper=True).config(planner)
     assert config.paper == theirs.paper
     assert theirs.options.items() <= config.planner_options.items()
     assert theirs.env_options.items() <= config.env_options.items()
@@ -51,7 +48,7 @@ def test_a_run_records_what_its_paper_sets(planner: str, env: str, split: str) -
     assert set(theirs.without) <= set(config.without)
 
 
-def test_every_setting_of_a_paper_is_one_that_we_have() -> None:
+def test_every_setting_of_a_paper_is_one_of_our_options() -> None:
     options = {name for method in METHODS.values() for name in method.options.model_fields}
     for setting in (each for paper in publications() for each in paper.settings):
         assert set(setting.environment_options) <= set(load_environment(setting.env).Options.model_fields)
@@ -59,38 +56,41 @@ def test_every_setting_of_a_paper_is_one_that_we_have() -> None:
 
 
 @pytest.mark.parametrize(("planner", "env", "split"), BUILT)
-def test_building_has_settings_of_its_own(planner: str, env: str, split: str) -> None:
+def test_building_has_its_own_settings(planner: str, env: str, split: str) -> None:
     theirs = paper_settings(planner, env, split, building=True)
     assert theirs.learning is not None
     assert theirs.learning.start
 
 
-def test_what_is_given_comes_before_what_a_paper_sets(tmp_path: Path) -> None:
-    given = ["--planner", "deps", "--env", "tabletop", "--split", "test:1", "--model", "recorded:deps-tabletop"]
-    more = ["--paper", "--planner-option", "rounds=2", "--actions", "9", "--sampling", "temperature=0", "--json"]
-    done = planbook("run", *given, *more, "--out", str(tmp_path / "run"))
-    assert done.returncode == 0, done.stderr
+def test_given_options_take_precedence_over_the_papers(tmp_path: Path) -> None:
+    run = "run --planner deps --env tabletop --split test:1 --model recorded:deps-tabletop".split()
+    given = "--paper --planner-option rounds=2 --actions 9 --sampling temperature=0 --json".split()
+    done = here(*run, *given, "--out", tmp_path / "run")
+    assert done.returncode == 0, done.printed
     assert "Settings of DEPS: planner: rounds=" in done.stderr
     assert "Differences from DEPS's setting" in done.stderr
     assert "rounds: 2; theirs: 8" in done.stderr
     recorded = json.loads((tmp_path / "run" / "run.json").read_text())["config"]
     assert (recorded["paper"], recorded["actions"], recorded["planner_options"]["rounds"]) == ("DEPS", 9, 2)
-    assert result(done)["table"]["papers"][0]["paper"] == "DEPS"
+    assert done.result["table"]["papers"][0]["paper"] == "DEPS"
 
 
-def test_a_method_without_a_paper_there_is_refused() -> None:
-    with pytest.raises(
-        BadArgument, match=r"no paper played deps on toy; deps was played in DEPS on alfworld, minecraft"
-    ):
-        Settings.of(env="toy", paper=True).config("deps")
-    with pytest.raises(BadArgument, match="no paper has the method code"):
-        Settings.of(env="toy", paper=True).config("code")
+@pytest.mark.parametrize(
+    ("planner", "message"),
+    [
+        ("deps", "no paper played deps on toy; deps was played in DEPS on alfworld, minecraft"),
+        ("code", "no paper has the method code"),
+    ],
+)
+def test_a_method_that_no_paper_played_there_is_refused(planner: str, message: str) -> None:
+    with pytest.raises(BadArgument, match=message):
+        Settings.of(env="toy", paper=True).config(planner)
 
 
-def test_a_build_takes_the_papers_learning_and_what_is_given_first(tmp_path: Path) -> None:
+def test_a_build_takes_the_papers_learning_settings(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN)
-    given = ["--env", f"{tmp_path / 'own.py'}:Own", "--split", "all:1", "--max-rules", "5", "--paper"]
-    done = planbook("build", *given, "--model", scripted(), "--out", str(tmp_path / "run"))
-    assert done.returncode == 0, done.stderr
+    given = ("--env", f"{tmp_path / 'own.py'}:Own", "--split", "all:1", "--max-rules", 5, "--paper")
+    done = here("build", *given, "--model", scripted(), "--out", tmp_path / "run")
+    assert done.returncode == 0, done.printed
     learning = json.loads((tmp_path / "run" / "run.json").read_text())["config"]["learning"]
     assert (learning["max_rules"], learning["start"][0], learning["libraries_only"]) == (5, "search-engine", True)

@@ -1,4 +1,4 @@
-"""What the planner is told on ALFWorld with the learned library: how long it is, and whether it is enough."""
+"""The planner's first prompt on ALFWorld with the learned library: its length, its text, and its rules."""
 
 import re
 from collections import Counter
@@ -14,16 +14,12 @@ from planbook.planner.models.tokens import estimate_prompt
 from planbook.planner.models.types import Message
 from planbook.rules.memory import LearnedMemory
 from planbook.runs import Run
-from tests.flows import asks, command_of, here
+from tests.flows import asks, command_of, here, saying
 
 GOLDEN = Path(__file__).with_name("planner_prompt.md")
-"""Of the task generated/pick_cool_then_place/1; a change of prompts that is meant writes it anew."""
+"""The prompt of the task generated/pick_cool_then_place/1; write it again after an intended change."""
 MOST_TOKENS = 4_535
-"""Half of what the longest first prompt of a planner had before rules were chosen by task."""
-SCRIPT = """
-def look(messages, sampling):
-    return "### Code\\n```python\\nagent.look()\\n```"
-"""
+"""Half of the tokens of the longest first prompt before rules were chosen by task."""
 TYPES = ("pick_and_place", "pick_clean_then_place", "pick_heat_then_place", "look_at_obj", "pick_two_obj")
 COOL = "pick_cool_then_place"
 
@@ -32,8 +28,7 @@ COOL = "pick_cool_then_place"
 def prompts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The messages of the first request of one episode for each type."""
     folder = tmp_path_factory.mktemp("prompts")
-    (folder / "script.py").write_text(SCRIPT)
-    model = ("--model", f"scripted:{folder / 'script.py'}:look", "--planner-option", "replans=0")
+    model = ("--model", saying(folder, "### Code\n```python\nagent.look()\n```"), "--planner-option", "replans=0")
     found = {}
     for kind in (*TYPES, COOL):
         task = ("--env", "alfworld", "--split", "generated", "--task", f"generated/{kind}/1", "--library", "learnt")
@@ -43,24 +38,24 @@ def prompts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", [*TYPES, COOL])
-def test_the_first_prompt_of_an_episode_has_half_of_its_former_tokens(prompts: dict[str, Any], kind: str) -> None:
+def test_the_first_prompt_is_short_and_shows_no_code_twice(prompts: dict[str, Any], kind: str) -> None:
     messages = [Message.model_validate(each) for each in prompts[kind]]
     assert estimate_prompt(messages) <= MOST_TOKENS
     assert not re.search("[\x00-\x08]", "".join(each.content for each in messages))
     definitions = re.findall(r"^def (\w+)", messages[-1].content, re.MULTILINE)
-    assert set(Counter(definitions).values()) == {1}, "code appears once"
+    assert set(Counter(definitions).values()) == {1}
 
 
-def test_what_is_the_same_for_every_task_comes_first(prompts: dict[str, Any]) -> None:
+def test_the_first_message_is_the_same_for_every_task(prompts: dict[str, Any]) -> None:
     """A server that caches the beginnings of prompts computes it once."""
     assert len({messages[0]["content"] for messages in prompts.values()}) == 1
 
 
-def test_the_prompt_is_the_one_that_people_have_read(prompts: dict[str, Any]) -> None:
+def test_the_prompt_is_the_golden_one(prompts: dict[str, Any]) -> None:
     assert "\n\n".join(message["content"] for message in prompts[COOL]) + "\n" == GOLDEN.read_text()
 
 
-def test_the_rules_that_are_chosen_hold_what_recorded_planners_cited(tmp_path: Path) -> None:
+def test_the_chosen_rules_include_those_that_recorded_planners_cited(tmp_path: Path) -> None:
     """Measured on the recording that needs neither downloaded games nor a browser: 24 of 25."""
     name = "alfworld-generated"
     here(*command_of(name), "--model", f"recorded:{name}", "--no-procedures", "--out", tmp_path / "run")

@@ -1,11 +1,11 @@
-"""What `planbook planners` tells of the methods: all there is to choose, read from the methods themselves."""
+"""`planbook planners` and `planbook envs` list all options, with their values and meanings."""
 
 import pytest
+from pydantic import BaseModel
 
 from planbook.envs import known_environments, load_environment
 from planbook.option_values import values_of
 from planbook.planner import METHODS
-from planbook.planner.strategies.base import Method
 from tests.command import planbook, result
 
 
@@ -19,7 +19,7 @@ def test_all_methods_are_listed() -> None:
     assert "`planbook planners NAME`" in finished.stdout
 
 
-def test_one_method_is_told_with_its_options_and_demonstrations() -> None:
+def test_a_method_is_listed_with_its_options_and_demonstrations() -> None:
     finished = planbook("planners", "react", "--json")
     assert list(result(finished)["planners"]) == ["react"]
     found = result(finished)["planners"]["react"]
@@ -38,28 +38,27 @@ def test_one_method_is_told_with_its_options_and_demonstrations() -> None:
     assert missing == ", ".join(whole[1:]), "the list goes on in a second line"
 
 
-def test_roles_that_are_not_always_asked_are_distinguished() -> None:
+def test_roles_that_are_asked_only_sometimes_are_marked() -> None:
     found = result(planbook("planners", "--json"))["planners"]
     assert found["deps"]["asked_sometimes"] == ["controller", "explainer"]
     assert found["adapt"]["asked_sometimes"] == ["planner"]
     assert "executor, planner (sometimes)" in planbook("planners", "adapt").stdout
 
 
-@pytest.mark.parametrize("strategy", METHODS.values(), ids=METHODS)
-def test_every_option_says_what_it_means(strategy: Method) -> None:
-    for name, field in strategy.options.model_fields.items():
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(method.options for method in METHODS.values()),
+        *(load_environment(name).Options for name in known_environments()),
+    ],
+)
+def test_every_option_has_values_and_a_description(options: type[BaseModel]) -> None:
+    for name, field in options.model_fields.items():
         assert field.description, name
         assert values_of(field), name
 
 
-@pytest.mark.parametrize("environment", sorted(known_environments()))
-def test_every_option_of_an_environment_says_what_it_means(environment: str) -> None:
-    for name, field in load_environment(environment).Options.model_fields.items():
-        assert field.description, name
-        assert values_of(field), name
-
-
-def test_an_environment_is_reported_with_the_values_and_meanings_of_its_options() -> None:
+def test_an_environment_is_listed_with_the_values_of_its_options() -> None:
     finished = planbook("envs", "--env", "web", "--json")
     assert "PydanticUndefined" not in finished.stderr
     sites = next(line for line in finished.stderr.splitlines() if "│ sites " in line)

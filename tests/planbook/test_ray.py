@@ -1,4 +1,4 @@
-"""Runs on a real local Ray cluster with two processors: they come to the same, whatever is killed in between."""
+"""Runs on a local Ray cluster with two processors: they end the same, whatever is killed meanwhile."""
 
 import os
 import signal
@@ -31,8 +31,21 @@ def cluster() -> Iterator[str]:
     ray.shutdown()
 
 
+def playing(folder: Path, *more: object, pause: float = 0.4) -> "subprocess.Popen[str]":
+    """Start a run, and wait until two of its workers play."""
+    driver = start(command(folder, *RAY, *TASKS, *more, pause=pause))
+    wait_until(lambda: len(processes(folder)) == 2)
+    return driver
+
+
+def resumed(folder: Path, *more: object) -> list[tuple[Any, ...]]:
+    """Resume a run, and return its episodes."""
+    assert here("run", "--resume", folder / "run", *more).returncode == 0
+    return episodes_of(folder)
+
+
 @pytest.mark.usefixtures("cluster")
-def test_a_cluster_comes_to_the_same_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
+def test_a_cluster_plays_the_same_episodes_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     finished = here(*command(tmp_path, *RAY, *TASKS, pause=0.4))
     assert finished.returncode == 0, finished.printed
     assert episodes_of(tmp_path) == undisturbed
@@ -53,30 +66,27 @@ def test_a_worker_that_dies_is_replaced(
 
 
 @pytest.mark.usefixtures("cluster")
-def test_an_episode_that_kills_three_workers_is_broken_and_the_others_are_not(tmp_path: Path) -> None:
+def test_an_episode_that_kills_three_workers_is_broken(tmp_path: Path) -> None:
     finished = here(*command(tmp_path, *RAY, *TASKS, "--json", deadly="fetch_two/3", deaths=99))
     assert finished.returncode == 1, finished.printed
     assert (finished.result["solved"], finished.result["failures"]) == (11, {"broken": 1})
 
 
-def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_can_be_resumed(
+def test_workers_end_with_a_killed_driver_and_the_run_can_be_resumed(
     tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", cluster)
-    driver = start(command(tmp_path, *RAY, *TASKS, pause=0.4))
-    wait_until(lambda: len(processes(tmp_path)) == 2)
+    driver = playing(tmp_path)
     kill(driver.pid)
     driver.communicate(timeout=60)
     wait_until(lambda: not any(map(alive, processes(tmp_path))), 30)
-    assert here("run", "--resume", tmp_path / "run", *RAY, "--jobs", 2).returncode == 0
-    assert episodes_of(tmp_path) == undisturbed
+    assert resumed(tmp_path, *RAY, "--jobs", 2) == undisturbed
 
 
-def test_a_cluster_of_its_own_prints_nothing_of_its_own_and_leaves_nothing(
+def test_a_private_cluster_prints_nothing_and_leaves_no_process(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
-    driver = start(command(tmp_path, *RAY, *TASKS, "--json", pause=0.4))
-    wait_until(lambda: len(processes(tmp_path)) == 2)
+    driver = playing(tmp_path, "--json")
     below = children(driver.pid)
     kill(min(processes(tmp_path)))
     printed, _ = driver.communicate(timeout=100)
@@ -86,50 +96,39 @@ def test_a_cluster_of_its_own_prints_nothing_of_its_own_and_leaves_nothing(
     wait_until(lambda: not any(map(alive, {*below, *processes(tmp_path)})), 10)
 
 
-def test_ctrl_c_ends_it_soon_and_the_run_can_be_resumed(
+def test_a_run_can_be_resumed_after_ctrl_c(
     tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", cluster)
-    driver = start(command(tmp_path, *RAY, *TASKS, pause=0.4))
-    wait_until(lambda: len(processes(tmp_path)) == 2)
+    driver = playing(tmp_path)
     os.killpg(driver.pid, signal.SIGINT)
     printed, _ = driver.communicate(timeout=15)
     assert driver.returncode == 130, printed
     assert "Traceback" not in printed
     assert f"Resume with: planbook run --resume {tmp_path / 'run'}" in printed
     assert len(episodes_of(tmp_path)) < len(undisturbed)
-    assert here("run", "--resume", tmp_path / "run", *RAY, "--jobs", 2).returncode == 0
-    assert episodes_of(tmp_path) == undisturbed
+    assert resumed(tmp_path, *RAY, "--jobs", 2) == undisturbed
 
 
-def test_a_cluster_of_its_own_that_loses_its_head_is_reported_soon_and_the_run_can_be_resumed(
+def test_a_run_can_be_resumed_after_its_private_cluster_lost_its_head(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
-    driver = start(command(tmp_path, *RAY, *TASKS, pause=0.6))
-    wait_until(lambda: len(processes(tmp_path)) == 2)
+    driver = playing(tmp_path, pause=0.6)
     kill(next(each for each in children(driver.pid) if "gcs_server" in Path(f"/proc/{each}/comm").read_text()))
     printed, _ = driver.communicate(timeout=30)
     assert driver.returncode == 3, printed
     assert "Traceback" not in printed
     assert "the Ray cluster was lost: its head at " in printed
     assert f"Then resume with: planbook run --resume {tmp_path / 'run'}" in printed
-    assert here("run", "--resume", tmp_path / "run", "--jobs", 12).returncode == 0
-    assert episodes_of(tmp_path) == undisturbed
+    assert resumed(tmp_path, "--jobs", 12) == undisturbed
 
 
-def silent() -> socket.socket:
-    """A port that takes calls and says nothing."""
-    door = socket.create_server(("127.0.0.1", 0))
-    door.listen()
-    return door
-
-
-def test_an_address_without_a_cluster_is_reported_soon_and_before_the_run_begins(
+def test_an_address_without_a_cluster_is_reported_before_the_run_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watched, "GREET_SECONDS", 1.0)
-    with silent() as door:
-        port = door.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
         for address, problem in {
             "127.0.0.1:9": "Connection refused",
             "ray://127.0.0.1:9": "Connection refused",
@@ -148,7 +147,7 @@ def test_an_address_without_a_cluster_is_reported_soon_and_before_the_run_begins
     assert not (tmp_path / "run").exists()
 
 
-def test_without_ray_the_error_says_how_to_install_it(tmp_path: Path) -> None:
+def test_without_ray_the_error_names_the_command_that_installs_it(tmp_path: Path) -> None:
     without = "import sys; sys.modules['ray'] = None; from planbook.cli import main; main()"
     arguments = ["replay", "--env", "toy", *RAY, "--out", str(tmp_path / "run")]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Whole episodes of every method ask, do and come to what their golden files hold, from recorded replies.
+"""Recorded episodes of every method have the prompts, actions and endings of their golden files.
 
 `tests/blackbox` plays those on pages of a browser.
 """
@@ -27,7 +27,7 @@ NAMES = [pytest.param(name, marks=[pytest.mark.deep] * (name in DEEP)) for name 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recorded_run_comes_to_what_it_came_to(name: str, tmp_path: Path) -> None:
+def test_a_recorded_run_equals_its_golden_file(name: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
     result = play(name, out)
     assert (result["solved"], result["tasks"], result["model_calls"]) == EPISODES[name]
@@ -36,6 +36,6 @@ def test_a_recorded_run_comes_to_what_it_came_to(name: str, tmp_path: Path) -> N
     assert here("replay", out, "--json").result["by_sameness"]["same"] == result["tasks"]
 
 
-def test_every_method_that_asks_is_recorded() -> None:
+def test_every_method_with_a_model_is_recorded() -> None:
     recorded = {words[words.index("--planner") + 1] for words in map(command_of, EPISODES)}
     assert recorded | {"automanual"} == {name for name, method in METHODS.items() if method.roles}

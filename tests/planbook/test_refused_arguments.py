@@ -1,4 +1,4 @@
-"""What is said of arguments that cannot be: what was wrong, and what to write instead."""
+"""Messages for wrong arguments: what was wrong, and what to write instead."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from planbook.envs import MissingRequirement
 from planbook.envs.browser import chromium
 from planbook.errors import BadArgument
 from planbook.settings import Settings
-from tests.command import planbook
+from tests.flows import here
 
 
 @pytest.mark.parametrize(
@@ -22,22 +22,21 @@ from tests.command import planbook
         ("nothing=1", "nothing: there is no such option"),
     ],
 )
-def test_a_wrong_option_is_reported_with_what_to_write(option: str, message: str) -> None:
+def test_a_wrong_option_is_reported_with_a_correct_one(option: str, message: str) -> None:
     with pytest.raises(BadArgument) as refused:
         Settings.of(env="web", env_options=(option,)).environment_options()
     assert message in str(refused.value)
     assert "Input should" not in str(refused.value)
 
 
-def test_a_task_file_that_is_no_json_is_called_that(tmp_path: Path) -> None:
-    (tmp_path / "w.py").write_text("import os\n", encoding="utf-8")
-    finished = planbook("run", "--env", "web", "-o", f"tasks={tmp_path / 'w.py'}")
+def test_a_task_file_must_be_json(tmp_path: Path) -> None:
+    (tmp_path / "w.py").write_text("import os\n")
+    finished = here("run", "--env", "web", "-o", f"tasks={tmp_path / 'w.py'}")
     assert finished.returncode == 2
-    assert "is not JSON (line 1: Expecting value); it must hold a list of tasks" in " ".join(finished.stderr.split())
+    assert "is not JSON (line 1: Expecting value); it must hold a list of tasks" in finished.printed
 
 
-def test_a_browser_is_named_by_our_own_variables_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-
+def test_our_own_variables_name_the_browser_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\n", encoding="utf-8")
     program.chmod(0o755)

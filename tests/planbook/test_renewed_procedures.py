@@ -1,4 +1,4 @@
-"""Procedures of a build are renewed when later rules or failures say more."""
+"""Procedures are renewed after later rules and failures."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ def built(folder: Path, model: str, *options: object, tasks: int = 3) -> str:
     return code
 
 
-def test_a_procedure_is_renewed_when_a_later_rule_says_more(tmp_path: Path) -> None:
+def test_a_new_rule_renews_the_procedure(tmp_path: Path) -> None:
     code = built(tmp_path / "run", "of_boxes")
     *_, asked = asks(tmp_path / "run", template="generalise")
     assert "one box has each" in prompt(asked)
@@ -26,11 +26,11 @@ def test_a_procedure_is_renewed_when_a_later_rule_says_more(tmp_path: Path) -> N
     assert len(tried) == 3 + 3, "the old one and the new one, on every task of the type"
 
 
-def test_the_old_procedure_stays_where_the_new_one_takes_more_actions(tmp_path: Path) -> None:
+def test_a_renewed_procedure_that_takes_more_actions_is_not_used(tmp_path: Path) -> None:
     assert "Slow" not in built(tmp_path / "run", "of_slow_boxes")
 
 
-def test_a_procedure_is_renewed_after_a_failure_that_it_does_not_avoid(tmp_path: Path) -> None:
+def test_a_failure_that_the_procedure_does_not_avoid_renews_it(tmp_path: Path) -> None:
     code = built(tmp_path / "run", "idle_later", "--seeds", "0,5", tasks=2)
     *_, asked = asks(tmp_path / "run", template="generalise.j2")
     assert "## A task on which it failed" in prompt(asked)

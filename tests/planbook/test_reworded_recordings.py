@@ -1,4 +1,4 @@
-"""Recorded replies belong to the data of their prompts: other words are counted, other data are a divergence."""
+"""Recorded replies answer prompts with the same data in other words; other data have no reply."""
 
 import json
 import os
@@ -20,7 +20,7 @@ Planbook = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the packages whose prompts say everything in other words."""
+    """A copy of the packages, with other words in every prompt."""
     copy = tmp_path_factory.mktemp("tree")
     shutil.copytree(ROOT / "planbook", copy / "planbook")
     for template in [*copy.glob("planbook/planner/templates/**/*.j2"), *copy.glob("planbook/rules/templates/**/*.j2")]:
@@ -42,24 +42,23 @@ def play(planbook: Planbook, tmp_path: Path) -> Planbook:
 
 
 @pytest.mark.deep
-def test_replies_are_given_to_other_words_and_counted(planbook: Planbook, play: Planbook, tmp_path: Path) -> None:
+def test_replies_to_reworded_prompts_are_counted(planbook: Planbook, play: Planbook, tmp_path: Path) -> None:
+    warning = "25 recorded replies answered prompts whose wording has changed since"
     played = play()
     assert played.returncode == 0, played.stderr
     counts = [result(played)[name] for name in ("solved", "tasks", "model_calls", "reworded_replies")]
     assert counts == [2, 3, 25, 25]
-    assert "25 recorded replies answered prompts whose wording has changed since" in " ".join(played.stderr.split())
+    assert warning in " ".join(played.stderr.split())
     assert json.loads((tmp_path / "run" / "run.json").read_text())["reworded_replies"] == 25
     reported = planbook("report", tmp_path / "run", "--out", tmp_path / "report.html")
     assert reported.returncode == 0, reported.stderr
-    assert (
-        "25 recorded replies answered prompts whose wording has changed since" in (tmp_path / "report.html").read_text()
-    )
+    assert warning in (tmp_path / "report.html").read_text()
     again = planbook("rerun", tmp_path / "run", "--recorded", "--out", tmp_path / "again", "--json")
     assert again.returncode == 0, again.stderr
     assert "reworded_replies" not in json.loads((tmp_path / "again" / "run.json").read_text())
 
 
-def test_strict_recordings_refuse_other_words(play: Planbook) -> None:
+def test_strict_recordings_refuse_reworded_prompts(play: Planbook) -> None:
     played = play("--strict-recordings")
     assert played.returncode == errors.MISSING
     assert "one to the same data in other words, which --strict-recordings refuses" in " ".join(played.stderr.split())

@@ -1,4 +1,4 @@
-"""The three stages as a newcomer runs them: an empty folder, a server's address and a key, and nothing else."""
+"""The three stages in an empty folder, with only a server's address and a key."""
 
 import json
 import signal
@@ -19,7 +19,7 @@ SMALL = ("--tasks-per-type", "2", "--no-procedures")
 
 
 def planbook(folder: Path, server: Server, *arguments: object) -> "subprocess.CompletedProcess[str]":
-    """Run a command in an environment that holds nothing but the server's address and the key."""
+    """Run a command in a process with no other environment variables."""
     return HERE.run(*arguments, cwd=folder, env={"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "the-key"})
 
 
@@ -29,7 +29,7 @@ def result(finished: "subprocess.CompletedProcess[str]") -> Any:
 
 
 @pytest.mark.deep
-def test_build_formulate_and_test_against_a_server_from_an_empty_folder(tmp_path: Path) -> None:
+def test_build_formulate_and_test_with_a_served_model(tmp_path: Path) -> None:
     with serving(served_answer) as server:
         built = result(
             planbook(tmp_path, server, "build", "--env", "toy", "--model", "openai:served", *SMALL, "--json")
@@ -37,7 +37,7 @@ def test_build_formulate_and_test_against_a_server_from_an_empty_folder(tmp_path
         run = tmp_path / built["run"]
         assert built["run"].startswith("runs/")
         assert built["model_calls"] == len(server.requests) == len(asks(run))
-        assert built["money"] is None, "nobody knows what this model costs"
+        assert built["money"] is None, "the price of the model is unknown"
         manual = result(planbook(tmp_path, server, "formulate", built["run"], "--json"))
         assert (tmp_path / manual["manuals"][0]).read_text().startswith("# Manual of the toy world")
         command = ("test", "--env", "toy", "--library", built["run"], "--model", "openai:served", "--jobs", 2, "--json")
@@ -60,7 +60,7 @@ def solved(summary: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["builder/", pytest.param("automanual/task", marks=pytest.mark.deep)])
-def test_ctrl_c_while_a_model_is_asked_stops_and_the_run_can_be_resumed(
+def test_a_run_can_be_resumed_after_ctrl_c_during_a_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     def slowly(messages: Any) -> str:

@@ -1,4 +1,4 @@
-"""The examples that a real run shows its executor, by its options and by what the environment has."""
+"""The examples that an executor is shown, by the options of the run."""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def waits(messages: Sequence[Message], sampling: Sampling) -> str:
         (("alfworld", "--split", "generated:1"), "hybrid", ["Put", "Examine with a lamp", "A whole task"]),
     ],
 )
-def test_one_action_a_reply_is_shown_examples_that_take_one(
+def test_with_one_action_per_reply_the_examples_take_one_each(
     chosen: Sequence[str], demonstrations: str, titles: list[str], tmp_path: Path
 ) -> None:
     prompt = _prompt(tmp_path, chosen, demonstrations)
@@ -34,7 +34,7 @@ def test_one_action_a_reply_is_shown_examples_that_take_one(
     assert not re.search("^(for|while) ", prompt, re.MULTILINE)
 
 
-def test_an_environment_without_such_examples_shows_its_larger_ones_and_says_so(tmp_path: Path) -> None:
+def test_without_such_examples_longer_ones_are_shown_with_a_note(tmp_path: Path) -> None:
     prompt = _prompt(tmp_path, ("toy", "--seeds", "0"), "hybrid")
     assert NOTE in prompt
     assert "## " in prompt.partition(NOTE)[2]

@@ -1,4 +1,4 @@
-"""ADaPT's prompts fit a context of 4,096 tokens: what can be spared is left out, and named."""
+"""ADaPT's prompts fit a context of 4,096 tokens, since dispensable parts are left out."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""`planbook stats`, on real runs of the toy environment and on runs with endings written down."""
+"""`planbook stats`, on played runs of the toy environment and on written ones."""
 
 from contextlib import closing
 from pathlib import Path
@@ -56,7 +56,7 @@ def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -
     assert "2 were solved at least once (100.0%) and 0 every time (0.0%)" in printed
 
 
-def test_stats_says_in_what_the_runs_of_a_group_differ(tmp_path: Path) -> None:
+def test_stats_names_the_settings_in_which_pooled_runs_differ(tmp_path: Path) -> None:
     written(tmp_path / "a", [SOLVED], seed=1)
     written(tmp_path / "b", [FAILED], seed=2, actions=20, planner_options={"code": PLAN})
     _, found, printed = stats(tmp_path, "--by", "planner")
@@ -64,7 +64,7 @@ def test_stats_says_in_what_the_runs_of_a_group_differ(tmp_path: Path) -> None:
     assert "the runs are pooled, and differ in actions, planner_options.code" in printed
 
 
-def test_stats_chooses_runs_by_settings(tmp_path: Path) -> None:
+def test_stats_selects_runs_by_settings(tmp_path: Path) -> None:
     written(tmp_path / "a", [SOLVED], seed=1)
     written(tmp_path / "b", [FAILED], planner="naive", models={"default": "openai:small"})
     _, found, _ = stats(tmp_path, "--where", "env=toy,planner=naive", "--by", "default")
@@ -75,7 +75,7 @@ def test_stats_chooses_runs_by_settings(tmp_path: Path) -> None:
     assert "write NAME=VALUE" in here("stats", tmp_path, "--where", "planner").printed
 
 
-def test_stats_names_what_it_cannot_read_and_goes_on(tmp_path: Path) -> None:
+def test_stats_names_unreadable_folders_and_reads_the_others(tmp_path: Path) -> None:
     good, bad, empty = written(tmp_path / "good", [SOLVED]), tmp_path / "bad", tmp_path / "empty"
     bad.mkdir()
     empty.mkdir()
@@ -88,7 +88,7 @@ def test_stats_names_what_it_cannot_read_and_goes_on(tmp_path: Path) -> None:
     assert planbook("stats", bad, empty).returncode == errors.BAD_INPUT
 
 
-def test_stats_tells_of_building_runs_and_of_outcomes_that_contradict_their_verdicts(tmp_path: Path) -> None:
+def test_stats_marks_building_runs_and_reports_contradictory_outcomes(tmp_path: Path) -> None:
     folder = written(tmp_path / "built", [SOLVED, FAILED], learning=Learning())
     with closing(Run.open(folder, to_play=True)) as run:
         run.store.put("task/1/restart/1", "outcome", 0, Ending(outcome=SOLVED).model_dump(mode="json"))
@@ -112,7 +112,7 @@ def built(folder: Path, *arguments: object) -> Path:
     return folder
 
 
-def test_stats_and_cost_tell_the_same_of_building_and_copied_episodes_are_not_paid_twice(tmp_path: Path) -> None:
+def test_stats_and_cost_agree_and_do_not_count_copied_episodes_twice(tmp_path: Path) -> None:
     first = built(tmp_path / "first", "--env", "toy", "--types", "fetch", "--tasks-per-type", 3)
     copied = built(tmp_path / "copied", "--from", first)
     assert here("formulate", first, "--model", scripted()).returncode == 0

@@ -1,4 +1,4 @@
-"""`planbook run --stream`: who can, what is recorded and shown of it, and that every reader of a run takes it."""
+"""`planbook run --stream`: what is recorded and shown, and that every command reads it."""
 
 import sqlite3
 from contextlib import closing
@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from planbook.runs import Run
 from tests import stepwise_script
-from tests.flows import command_of, here, saying
+from tests.flows import command_of, events, here, saying
 
 STEPWISE = f"scripted:{Path(stepwise_script.__file__)}:answer"
 COMMAND = ("run", "--planner", "automanual", "--env", "toy", "--seeds", "0-2", "--model", STEPWISE)
@@ -28,36 +27,32 @@ def streamed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def events(folder: Path) -> list[Any]:
-    with closing(Run.open(folder)) as run:
-        return [(event.scope, event.kind, event.n, event.body) for event in run.store.events()]
-
-
-def deeds(folder: Path) -> list[Any]:
-    return [event for event in events(folder) if event[1] in ("act", "outcome")]
+def events_of(folder: Path, *kinds: str) -> list[Any]:
+    """Return the events of these kinds, or all."""
+    return [(each.scope, each.kind, each.n, each.body) for each in events(folder) if not kinds or each.kind in kinds]
 
 
 def test_streaming_changes_no_action_and_no_outcome(streamed: Path, tmp_path: Path) -> None:
-    waited = here(*COMMAND, "--out", tmp_path / "run", "--json")
+    waited = here(*COMMAND, "--out", tmp_path / "run")
     assert waited.returncode == 0, waited.printed
     assert "Streamed: " not in waited.printed
-    assert deeds(streamed) == deeds(tmp_path / "run")
-    assert [kind for _, kind, _, _ in events(tmp_path / "run") if kind == "heard"] == []
+    assert events_of(streamed, "act", "outcome") == events_of(tmp_path / "run", "act", "outcome")
+    assert not events_of(tmp_path / "run", "heard")
 
 
-def test_what_was_received_is_recorded_before_what_it_led_to_and_marked_where_it_was_cut(streamed: Path) -> None:
-    kinds = [kind for scope, kind, _, _ in events(streamed) if scope.startswith("task/0/")]
+def test_received_text_is_recorded_before_the_actions_that_it_caused(streamed: Path) -> None:
+    kinds = [kind for scope, kind, _, _ in events_of(streamed) if scope.startswith("task/0/")]
     assert kinds.index("heard") < kinds.index("act") < kinds.index("ask") < kinds.index("cell")
-    finishes = {body["reply"]["finish"] for _, kind, _, body in events(streamed) if kind == "ask"}
-    assert finishes == {"cut"}, "each ends with the step that failed, or that did the task"
+    finishes = {body["reply"]["finish"] for *_, body in events_of(streamed, "ask")}
+    assert finishes == {"cut"}, "each reply stops at the failed or last step"
 
 
-def test_a_streamed_run_is_repeated_exactly(streamed: Path) -> None:
+def test_a_streamed_run_is_replayed_exactly(streamed: Path) -> None:
     again = here("replay", streamed, "--json")
     assert again.result["by_sameness"]["same"] == 6, again.printed
 
 
-def test_show_and_report_say_where_a_reply_was_cut(streamed: Path) -> None:
+def test_show_and_report_mark_stopped_replies(streamed: Path) -> None:
     shown = here("show", streamed, "0")
     assert "tokens; the reply was stopped)" in shown.printed
     assert shown.printed.index("was asked") < shown.printed.index("Cell 0")
@@ -70,12 +65,14 @@ def test_a_streamed_run_can_be_exported_and_imported(streamed: Path, tmp_path: P
     imported = here("import", tmp_path / "episodes.jsonl", "--out", tmp_path / "imported")
     assert imported.returncode == 0, imported.printed
     assert here("show", tmp_path / "imported", "0").returncode == 0
-    kept = [event for event in events(streamed) if event[1] in ("act", "cell", "ask", "outcome")]
-    copied = [event for event in events(tmp_path / "imported") if event[1] in ("act", "cell", "ask", "outcome")]
-    assert sorted(kept, key=lambda event: event[:3]) == sorted(copied, key=lambda event: event[:3])
+    first, copy = (
+        sorted(events_of(folder, "act", "cell", "ask", "outcome"), key=lambda event: event[:3])
+        for folder in (streamed, tmp_path / "imported")
+    )
+    assert first == copy
 
 
-def test_an_episode_killed_while_a_reply_came_starts_over_if_the_model_says_otherwise(tmp_path: Path) -> None:
+def test_an_episode_killed_during_a_reply_restarts_after_another_reply(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = ("run", "--planner", "automanual", "--env", "toy", "--task", "fetch/0", "--stream", "--json")
     model = ("--model", saying(tmp_path, f"```python\n{OPENING}\n```"), "--out", folder)
@@ -84,7 +81,7 @@ def test_an_episode_killed_while_a_reply_came_starts_over_if_the_model_says_othe
     saying(tmp_path, f"```python\n{SOLVING}\n```")
     resumed = here(*command, *model)
     assert (resumed.returncode, resumed.result["solved"]) == (0, 1), resumed.printed
-    assert resumed.result["model_calls"] == 2, "what the other reply cost counts"
+    assert resumed.result["model_calls"] == 2, "the first reply was paid for, too"
 
 
 OPENING = "agent.open('box_1')\nagent.open('box_2')\nagent.open('box_3')"
@@ -114,4 +111,5 @@ def test_a_recorded_run_has_the_same_actions_when_streamed(name: str, tmp_path: 
     for folder, stream in (("waited", ()), ("streamed", ("--stream",))):
         played = here(*command_of(name), "--model", f"recorded:{name}", *stream, "--out", tmp_path / folder)
         assert played.returncode == 0, played.printed
-    assert deeds(tmp_path / "streamed") == deeds(tmp_path / "waited")
+    streamed, waited = (events_of(tmp_path / name, "act", "outcome") for name in ("streamed", "waited"))
+    assert streamed == waited

@@ -1,4 +1,4 @@
-"""Earlier episodes, as the Consolidator asks for them."""
+"""Earlier episodes, as text for the Consolidator."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ CONFIG = Config(
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    """Two episodes played; the first diverged from its record once, and was started over."""
+    """A run of two episodes; the first diverged from its record and was restarted."""
     opened = Run.create(tmp_path / "run", CONFIG, CONFIG.environment.tasks(CONFIG.selection))
     diverged = Ending(outcome=Outcome.BROKEN, cause=DIVERGED)
     opened.store.put("task/0", "outcome", 0, diverged.model_dump(mode="json"))
@@ -33,14 +33,13 @@ def run(tmp_path: Path) -> Iterator[Run]:
     opened.close()
 
 
-def test_several_are_reported_at_once_in_the_order_they_were_asked_for(run: Run) -> None:
+def test_episodes_are_described_in_the_order_of_the_request(run: Run) -> None:
     text = describe_episodes(run, ["task/1", "task/0"])
     assert text.index("# The episode task/1") < text.index("# The episode task/0")
     assert text.count("You open box_1") >= 2
 
 
-def test_an_episode_that_was_started_over_is_found_by_either_name(run: Run) -> None:
-    """Logs name it as the Builder saw it."""
+def test_a_restarted_episode_is_found_under_both_names(run: Run) -> None:
     again, plain = (describe_episodes(run, [id]) for id in ("task/0/restart/1", "task/0"))
     assert again.splitlines()[0] == "# The episode task/0/restart/1"
     assert again.splitlines()[1:] == plain.splitlines()[1:]

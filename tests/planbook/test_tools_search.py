@@ -60,13 +60,13 @@ def test_a_prompt_lists_the_nearest_tools_within_its_budget(many: str) -> None:
     assert not set(names(listed(environment, "Weigh it", listed_tokens=200))) & {"sell_old_lamp", "open_red_door"}
 
 
-def test_few_tools_are_all_listed_and_not_searched(tmp_path: Path) -> None:
+def test_few_tools_are_all_listed_without_a_search(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("def go() -> None:\n    ...\n")
     docs = listed(load_environment(f"module:{tmp_path}/one.py"), "Weigh")
     assert (sorted(names(docs)), docs.queries) == (["answer", "go"], ())
 
 
-def test_a_plan_finds_tools_that_its_prompt_did_not_list(many: str, tmp_path: Path) -> None:
+def test_a_plan_finds_unlisted_tools(many: str, tmp_path: Path) -> None:
     given = ("--env", many, "-o", f"tasks={tmp_path}/tasks.yaml", "-o", "listed_tokens=300", "--planner", "automanual")
     model = ("--model", saying(tmp_path, f"### Understanding\nMany.\n### Code\n```python\n{PLAN}```"))
     played = here("run", *given, *model, "--out", tmp_path / "run", "--json")

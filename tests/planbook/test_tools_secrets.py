@@ -1,6 +1,7 @@
 """No secret of an MCP server reaches a prompt, or any file of a run."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -22,21 +23,19 @@ TASKS = "tasks: [{id: a, goal: Find out the key., judge: {answer: 1}}]"
 @pytest.mark.parametrize("transport", ["http", pytest.param("stdio", marks=pytest.mark.deep)])
 def test_a_run_keeps_no_secret(transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
-    if transport == "http":
-        with serving_http(tmp_path) as server:
-            _run(tmp_path, named(tmp_path, server))
-    else:
-        server = {"command": sys.executable, "args": [str(UNRULY)], "env": {"SERVER_KEY": "$PLANBOOK_TEST_KEY"}}
+    command: dict[str, object] = {
+        "command": sys.executable,
+        "args": [str(UNRULY)],
+        "env": {"SERVER_KEY": "$PLANBOOK_TEST_KEY"},
+    }
+    with serving_http(tmp_path) if transport == "http" else nullcontext(command) as server:
         _run(tmp_path, named(tmp_path, server))
 
 
 def test_a_variable_in_a_command_is_recorded_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
-    _run(
-        tmp_path,
-        f"mcp:env SERVER_KEY=${{PLANBOOK_TEST_KEY}} {sys.executable} {UNRULY}",
-        PLAN.replace("agent.bad.", "agent."),
-    )
+    server = f"mcp:env SERVER_KEY=${{PLANBOOK_TEST_KEY}} {sys.executable} {UNRULY}"
+    _run(tmp_path, server, PLAN.replace("agent.bad.", "agent."))
     assert "${PLANBOOK_TEST_KEY}" in (tmp_path / "run" / "run.json").read_text()
 
 

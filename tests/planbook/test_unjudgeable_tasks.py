@@ -1,4 +1,4 @@
-"""Tasks that an environment cannot judge are not played, and are counted wherever a run's results are shown."""
+"""Tasks that an environment cannot judge are not played, but counted and reported."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ def answer(**reference: JsonValue) -> JsonValue:
     return {"eval_types": ["string_match"], "reference_answers": reference}
 
 
-def test_webarena_tasks_that_cannot_be_judged_are_counted(tmp_path: Path) -> None:
+def test_tasks_that_cannot_be_judged_are_counted(tmp_path: Path) -> None:
     need_browser()
     tasks, plan = tmp_path / "tasks.json", tmp_path / "plan.py"
     plan.write_text("agent.stop('7')\n")

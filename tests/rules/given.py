@@ -1,4 +1,4 @@
-"""Rules and batches that the tests of this folder begin with."""
+"""A rule book of four rules, and functions that change it."""
 
 from planbook.rules import Rule, RuleBook, RuleType
 from planbook.rules.cases import ALL, Permissions
@@ -22,10 +22,8 @@ HELPER = Rule(
 MECHANISM = Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="A box must be opened before it is seen into.")
 UNRESOLVED = Rule(id="rule_3", type=RuleType.UNRESOLVED_ERROR, content="Taking from box_9 failed.")
 BOOK = RuleBook.of((MECHANISM, HELPER, SUCCESS, UNRESOLVED))
-
-
 USER = Permissions(when="By hand", writes=ALL, updates=ALL, deletes=ALL, changes_to=ALL, changes_from=ALL)
-"""All edits."""
+"""Permits every edit."""
 
 
 def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> RuleChange:
@@ -37,12 +35,15 @@ def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> RuleChange:
 
 
 def batch(*edits: Edit) -> Batch:
+    """Return a batch by the Builder."""
     return Batch(edits=edits, who="builder", where="task/17/builder/0")
 
 
 def changed(book: RuleBook, *edits: Edit, permissions: Permissions = USER) -> RuleBook:
+    """Return the book after these edits."""
     return apply(book, batch(*edits), permissions).on(book)
 
 
 def note(content: str, type: RuleType = RuleType.SPECIAL_PHENOMENON) -> WriteRule:
+    """Return an edit that writes a rule with this content."""
     return WriteRule(content=content, type=type)

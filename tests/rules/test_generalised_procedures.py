@@ -1,11 +1,11 @@
-"""From a success's code to a procedure that has shown that it holds."""
+"""The code of a success is generalised to a procedure, which is verified on other tasks."""
 
 from collections.abc import Callable, Sequence
 
 import pytest
 from pydantic import JsonValue
 
-from planbook.envs import Selection, Task
+from planbook.envs import Environment, Selection, Task
 from planbook.envs.alfworld import Alfworld
 from planbook.envs.miniwob import Miniwob
 from planbook.envs.toy import Toy
@@ -19,7 +19,6 @@ from planbook.planner import (
     FeedbackKind,
     MemoryJournal,
     Model,
-    ModelError,
     Outcome,
     Procedure,
     Round,
@@ -30,16 +29,16 @@ from planbook.planner import (
     read_trajectory,
 )
 from planbook.planner.roles import Roles
-from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, admit, generalise, verified
+from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, generalise, verified
 from planbook.rules.procedures import FAILURE_CHARACTERS, MAX_CODE, Generalised, learned_procedure, procedure_reader
 from planbook.sandbox import Sandbox
-from tests.rules.replies import Replies
+from tests.rules.asking import Replies
 from tests.spanning import rows_of
 
 DONE = Feedback(kind=FeedbackKind.DONE, text="1. agent.open('box_1') -> You open box_1. In it, you see ```apple```.")
 TASKS = Toy.select(Selection(types=("fetch",), seeds=(0, 1, 3)))
 SKILL = Skill(task=TASKS[0], scene="You see box_1, box_2 and a table.", code="agent.open('box_1')\nagent.put('apple')")
-RULE = Rule(id="rule_4", type=RuleType.SPECIAL_MECHANISM, content="A box shows its things.", log=("NEVER TOLD",))
+RULE = Rule(id="rule_4", type=RuleType.SPECIAL_MECHANISM, content="A box shows its things.", log=("NEVER SHOWN",))
 PLAYED = tuple(
     Trajectory(
         path=f"task/{n}",
@@ -77,11 +76,11 @@ def solve(agent, task):
                 break
 '''
 CARELESS = GENERAL.replace('.partition("you see ")[2]', "")
-"""Takes the pen to be in every box that it opens."""
+"""Takes every box that it opens to hold the thing."""
 
 
 def hard_coded(task: Task) -> str:
-    """A procedure with the ids of one scene: it does that task, and no other."""
+    """Return a procedure with the ids of one scene, which solves that task only."""
     environment = Toy()
     environment.reset(task)
     (thing,) = map(str, task.params["things"])  # type: ignore[arg-type]
@@ -92,6 +91,9 @@ def hard_coded(task: Task) -> str:
 
 def reply(code: str) -> str:
     return f"This holds in any scene.\n\n```python\n{code}\n```"
+
+
+SOLVED = Verification(task_id="1", solved=True)
 
 
 class Bench:
@@ -111,75 +113,74 @@ class Bench:
         play(episode, METHODS["code"].play, code_of(procedure))
         return verified(read_trajectory(path, rows_of(self.journal)))
 
-    def generalise(self, load: Callable[[str], Model], knowledge: Knowledge = KNOWN) -> Generalised:
-        scope = Scope(self.journal, "generalise/fetch", Roles(load, {}))
-        return generalise(scope, knowledge, "fetch", PLAYED, self.verify, environment=Toy, actions=30)
+    def generalise(self, model: Model) -> Generalised:
+        return generalised(model, self.verify, journal=self.journal)
 
 
-def nobody(role: str) -> Model:
-    raise ModelError(f"the {role} was asked")
+def generalised(
+    model: Model,
+    verify: Callable[[Procedure], list[Verification]],
+    knowledge: Knowledge = KNOWN,
+    task_type: str = "fetch",
+    played: Sequence[Trajectory] = PLAYED,
+    environment: type[Environment] = Toy,
+    journal: MemoryJournal | None = None,
+) -> Generalised:
+    scope = Scope(MemoryJournal() if journal is None else journal, "generalise/fetch", Roles(lambda role: model, {}))
+    return generalise(scope, knowledge, task_type, played, verify, environment=environment, actions=30)
 
 
-def test_a_procedure_that_holds_is_admitted_at_once_under_our_header(sandbox: Sandbox) -> None:
+def test_a_procedure_that_solves_every_task_is_admitted_with_our_header(sandbox: Sandbox) -> None:
     model = Replies([reply(GENERAL)], model='a\\b"""\nworld: c')
     bench = Bench(sandbox)
-    made = bench.generalise(lambda role: model)
-    assert made.procedure == bench.played[0]
-    (attempt,) = made.attempts
+    result = bench.generalise(model)
+    assert result.procedure == bench.played[0]
+    (attempt,) = result.attempts
     assert [each.task_id for each in attempt] == ["fetch/0", "fetch/1", "fetch/3"]
-    assert made.procedure is not None
-    assert made.procedure.source == "learnt from fetch/0, fetch/1, fetch/3 by a/b''' world: c/planner"
-    assert (made.procedure.name, made.procedure.environment, made.procedure.type) == ("fetch.py", "toy", "fetch")
-    assert "hand-written" not in made.procedure.code
-    assert "import re\n\n\ndef boxes" in made.procedure.code
+    assert result.procedure is not None
+    assert result.procedure.source == "learnt from fetch/0, fetch/1, fetch/3 by a/b''' world: c/planner"
+    assert (result.procedure.name, result.procedure.environment, result.procedure.type) == ("fetch.py", "toy", "fetch")
+    assert "hand-written" not in result.procedure.code
+    assert "import re\n\n\ndef boxes" in result.procedure.code
 
 
-def test_the_question_tells_code_rules_tasks_and_what_code_can_use(sandbox: Sandbox) -> None:
+def test_the_prompt_has_code_rules_tasks_and_actions(sandbox: Sandbox) -> None:
     model = Replies([reply(GENERAL)])
-    Bench(sandbox).generalise(lambda role: model)
+    Bench(sandbox).generalise(model)
     system, question = (message.content for message in model.asked[0])
     assert "agent.take(thing: str, box: str)" in system
-    for told in (RULE.content, SKILL.code, SKILL.scene, f"````\n{DONE.text}\n````", '{"things": ["pen"]}'):
-        assert told in question
+    for shown in (RULE.content, SKILL.code, SKILL.scene, f"````\n{DONE.text}\n````", '{"things": ["pen"]}'):
+        assert shown in question
     assert all(task.goal in question for task in TASKS)
     assert [f"box of {task.id}" in question for task in TASKS] == [False, True, True]
-    assert "NEVER TOLD" not in question
+    assert "NEVER SHOWN" not in question
 
 
-def test_hard_coded_ids_are_refused_and_the_next_one_is_told_why(sandbox: Sandbox) -> None:
+def test_after_a_failed_verification_the_prompt_has_the_failures(sandbox: Sandbox) -> None:
     model = Replies([reply(hard_coded(TASKS[0])), reply(GENERAL)])
-    made = Bench(sandbox).generalise(lambda role: model)
-    first, second = made.attempts
-    assert [each.solved for each in first] == [True, False, False]
-    assert [each.solved for each in second] == [True] * 3
-    assert made.procedure is not None
-    told = model.asked[1][-1].content
-    assert "3 tasks" in told
-    assert "1 of them was done" in told
-    assert "Nothing happens" in told
-    assert "nothing more to try" in told
-    assert TASKS[1].goal in told
-    assert TASKS[0].goal not in told
-    assert [message.role for message in model.asked[1]] == ["system", "user", "assistant", "user"]
+    result = Bench(sandbox).generalise(model)
+    assert [[each.solved for each in attempt] for attempt in result.attempts] == [[True, False, False], [True] * 3]
+    assert result.procedure is not None
+    for shown in ("3 tasks", "1 of them was done", "Nothing happens", "nothing more to try", TASKS[1].goal):
+        assert shown in model.prompt(1)
+    assert TASKS[0].goal not in model.prompt(1)
+    assert model.roles(1) == ["system", "user", "assistant", "user"]
 
 
-def test_after_the_last_reply_nothing_is_admitted_and_the_libraries_are_as_they_were(sandbox: Sandbox) -> None:
-    older = learned_procedure("def solve(agent, task):\n    agent.put('key')", "fetch", Toy, "an older one")
-    before = admit(KNOWN, older)
+def test_after_three_failed_procedures_none_is_admitted(sandbox: Sandbox) -> None:
     model = Replies([reply(hard_coded(task)) for task in TASKS])
-    made = Bench(sandbox).generalise(lambda role: model, before)
-    assert (made.procedure, len(made.attempts)) == (None, 3)
-    assert admit(before, made.procedure) == before
+    result = Bench(sandbox).generalise(model)
+    assert (result.procedure, len(result.attempts)) == (None, 3)
 
 
-def test_replayed_from_the_journal_no_model_is_asked(sandbox: Sandbox) -> None:
+def test_a_replay_from_the_journal_asks_no_model(sandbox: Sandbox) -> None:
     model = Replies(["nothing", reply(CARELESS), reply(GENERAL)])
     first = Bench(sandbox)
-    made = first.generalise(lambda role: model)
-    assert (len(model.asked), len(made.attempts)) == (3, 2)
+    result = first.generalise(model)
+    assert (len(model.asked), len(result.attempts)) == (3, 2)
     events = dict(first.journal.events)
     again = Bench(sandbox, first.journal)
-    assert again.generalise(nobody) == made
+    assert again.generalise(Replies([])) == result
     assert again.journal.events == events
 
 
@@ -187,122 +188,100 @@ BAD = {
     "no code": ("I cannot.", "no Python code"),
     "no solve": (reply("def help(agent):\n    agent.put('key')"), "must define solve"),
     "other parameters": (reply("def solve(agent):\n    agent.put('key')"), "exactly the parameters agent and task"),
-    "more parameters": (reply("def solve(agent, task, box='box_1'):\n    agent.put('key')"), "exactly the parameters"),
+    "a third parameter": (
+        reply("def solve(agent, task, box='box_1'):\n    agent.put('key')"),
+        "exactly the parameters",
+    ),
     "acts outside": (reply(f"{GENERAL}\nagent.put('key')"), "acts inside solve"),
     "unknown action": (reply(GENERAL.replace("agent.put", "agent.drop")), "agent.drop"),
-    "no file": (reply(GENERAL.replace("import re", "import re, os")), "os"),
     "depends on the task": (reply(GENERAL + "    assert task.id != 'fetch/0'\n"), "leave task.id out"),
     "too long": (reply(GENERAL + "# " + "x" * MAX_CODE), f"at most {MAX_CODE}"),
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_a_reply_that_is_no_procedure_is_asked_again_with_what_is_wrong(sandbox: Sandbox, name: str) -> None:
-    text, why = BAD[name]
-    model, bench = Replies([text, reply(GENERAL)]), Bench(sandbox)
-    made = bench.generalise(lambda role: model)
-    assert why in model.asked[1][-1].content
-    assert made.procedure is not None
-    assert len(bench.played) == len(made.attempts) == 1
+@pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD)
+def test_an_unusable_reply_is_asked_for_again(text: str, message: str) -> None:
+    model = Replies([text, reply(GENERAL)])
+    result = generalised(model, lambda procedure: [SOLVED])
+    assert message in model.prompt(1)
+    assert result.procedure is not None
+    assert len(result.attempts) == 1
 
 
-def test_faults_name_the_lines_of_the_models_own_code() -> None:
+def test_after_three_unusable_replies_it_ends() -> None:
+    failed = Verification(task_id="1", solved=False)
+    result = generalised(Replies([reply(GENERAL), "no", "no", "no"]), lambda procedure: [failed])
+    assert (result.procedure, len(result.attempts)) == (None, 1)
+
+
+def test_faults_name_the_lines_of_the_models_code() -> None:
     with pytest.raises(ValueError, match="line 3: unknown-action"):
         procedure_reader(TASKS[0], Toy)(reply("def solve(agent, task):\n    pass\n    agent.drop('key')"))
 
 
-@pytest.mark.parametrize("code", ["'''Mine.''' ; import re\n", "'''Mine.'''\nimport re\n", "# Mine.\nimport re\n"])
-def test_what_a_model_writes_above_its_code_costs_none_of_it(code: str) -> None:
-    read = procedure_reader(TASKS[0], Toy)(reply(f"{code}\ndef solve(agent, task):\n    agent.put(re.escape('key'))"))
-    procedure = learned_procedure(read, "fetch", Toy, "me")
+@pytest.mark.parametrize("above", ["'''Mine.''' ; import re\n", "'''Mine.'''\nimport re\n", "# Mine.\nimport re\n"])
+def test_a_docstring_above_the_code_is_replaced_and_the_code_stays(above: str) -> None:
+    code = procedure_reader(TASKS[0], Toy)(reply(f"{above}\ndef solve(agent, task):\n    agent.put(re.escape('key'))"))
+    procedure = learned_procedure(code, "fetch", Toy, "me")
     assert procedure.summary == "Do a task of type fetch."
     assert "import re" in procedure.code
 
 
-def test_a_reply_that_stays_unusable_ends_it(sandbox: Sandbox) -> None:
-    model = Replies([reply(hard_coded(TASKS[0])), "no", "no", "no"])
-    made = Bench(sandbox).generalise(lambda role: model)
-    assert made.procedure is None
-    assert len(made.attempts) == 1
-
-
 @pytest.mark.parametrize("answers", [[True, True], [True, False], []])
-def test_it_is_admitted_only_if_every_verification_holds(answers: Sequence[bool]) -> None:
-    def verify(procedure: Procedure) -> list[Verification]:
-        return [Verification(task_id=str(n), solved=solved, feedback="x" * 9_000) for n, solved in enumerate(answers)]
-
+def test_a_procedure_must_solve_every_task_of_its_verification(answers: Sequence[bool]) -> None:
+    results = [Verification(task_id=str(n), solved=solved, feedback="x" * 9_000) for n, solved in enumerate(answers)]
     model = Replies([reply(GENERAL)] * 3)
-    scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
-    made = generalise(scope, KNOWN, "fetch", PLAYED, verify, environment=Toy, actions=30)
-    assert (made.procedure is not None) == (answers == [True, True])
+    result = generalised(model, lambda procedure: results)
+    assert (result.procedure is not None) == (answers == [True, True])
     if not all(answers):
-        assert FAILURE_CHARACTERS < len(model.asked[1][-1].content) < FAILURE_CHARACTERS + 1_500
+        assert FAILURE_CHARACTERS < len(model.prompt(1)) < FAILURE_CHARACTERS + 1_500
 
 
-def test_of_many_tasks_only_the_first_are_told_and_the_others_counted() -> None:
-    def verify(procedure: Procedure) -> list[Verification]:
-        return [Verification(task_id=str(n), solved=n == 0, feedback=f"failure {n};") for n in range(5)]
-
+def test_the_prompt_shows_the_first_tasks_and_failures_and_counts_the_others() -> None:
+    results = [Verification(task_id=str(n), solved=n == 0, feedback=f"failure {n};") for n in range(5)]
     many = [PLAYED[0].model_copy(update={"task": TASKS[0].model_copy(update={"id": f"fetch/{n}"})}) for n in range(9)]
     model = Replies([reply(GENERAL)] * 3)
-    scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
-    generalise(scope, KNOWN, "fetch", many, verify, environment=Toy, actions=30)
-    assert model.asked[0][-1].content.count("`task.goal`: put") == 5
-    told = model.asked[1][-1].content
-    assert [f"failure {n};" in told for n in range(5)] == [False, True, True, False, False]
-    assert "2 more failed." in told
+    generalised(model, lambda procedure: results, played=many)
+    assert model.prompt(0).count("`task.goal`: put") == 5
+    assert [f"failure {n};" in model.prompt(1) for n in range(5)] == [False, True, True, False, False]
+    assert "2 more failed." in model.prompt(1)
 
 
-def mail(kind: str, params: dict[str, JsonValue]) -> Knowledge:
-    task = Task(id=f"{kind}/1", env="miniwob", split="feedback", type=kind, goal="Pass it to Ada.", params=params)
-    return Knowledge(environment="miniwob", skills={kind: Skill(task=task, scene="<p>", code="agent.type('Ada')")})
-
-
-@pytest.mark.parametrize(("kind", "told"), [("email-inbox", True), ("email-inbox-forward-nl-turk", False)])
-def test_params_that_say_more_than_the_goal_are_neither_told_nor_used(kind: str, told: bool) -> None:
+@pytest.mark.parametrize(("kind", "shown"), [("email-inbox", True), ("email-inbox-forward-nl-turk", False)])
+def test_params_that_say_more_than_the_goal_are_neither_shown_nor_used(kind: str, shown: bool) -> None:
+    params: dict[str, JsonValue] = {"receiver": "ANSWER"}
+    task = Task(id="1", env="miniwob", split="feedback", type=kind, goal="Pass it to Ada.", params=params)
+    skill = Skill(task=task, scene="<p>", code="agent.type('Ada')")
     uses = reply("def solve(agent, task):\n    agent.type(task.params['receiver'])")
     model = Replies([uses, reply("def solve(agent, task):\n    agent.type(task.goal)")])
-    knowledge = mail(kind, {"receiver": "ANSWER"})
-    played = [Trajectory(path="task/0", task=knowledge.skills[kind].task)]
-    scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
-    passed = [Verification(task_id="1", solved=True)]
-    made = generalise(scope, knowledge, kind, played, lambda procedure: passed, environment=Miniwob, actions=20)
+    knowledge, played = Knowledge(environment="miniwob", skills={kind: skill}), [Trajectory(path="task/0", task=task)]
+    result = generalised(model, lambda procedure: [SOLVED], knowledge, kind, played, Miniwob)
     prompts = "".join(message.content for asked in model.asked for message in asked)
-    assert ("ANSWER" in prompts) == told
-    assert len(model.asked) == (1 if told else 2)
-    assert made.procedure is not None
-    assert ("params" in made.procedure.code) == told
-    assert ("task.params must not be used" in prompts) != told
+    assert ("ANSWER" in prompts) == shown
+    assert len(model.asked) == (1 if shown else 2)
+    assert result.procedure is not None
+    assert ("params" in result.procedure.code) == shown
+    assert ("task.params must not be used" in prompts) != shown
 
 
-def test_a_procedure_may_use_what_the_environment_defines_and_nothing_else_beyond_python() -> None:
-    task = Task(
-        id="x", env="alfworld", split="generated", type="look_at_obj", goal="look at it", params={"object": "mug"}
-    )
+def test_a_procedure_may_call_the_helpers_of_the_environment() -> None:
+    task = Task(id="x", env="alfworld", split="generated", type="look_at_obj", goal="look", params={"object": "mug"})
     code = "def solve(agent, task):\n    agent.go_to(get_object_with_id(task.observation, task.params['object'])[0])"
     assert "get_object_with_id" in procedure_reader(task, Alfworld)(reply(code))
     with pytest.raises(ValueError, match="find_object"):
         procedure_reader(task, Alfworld)(reply(code.replace("get_object_with_id", "find_object")))
 
 
-def test_an_episode_that_broke_tells_why_and_one_that_was_solved_needs_no_telling() -> None:
+def test_a_verification_has_feedback_unless_it_was_solved() -> None:
     broken = Ending(outcome=Outcome.BROKEN, message="the world fell")
-    told = verified(PLAYED[1].model_copy(update={"ending": broken, "rounds": ()}))
-    assert (told.task_id, told.solved) == ("fetch/1", False)
-    assert "the world fell" in told.feedback
-    assert TASKS[1].goal in told.feedback
+    failed = verified(PLAYED[1].model_copy(update={"ending": broken, "rounds": ()}))
+    assert (failed.task_id, failed.solved) == ("fetch/1", False)
+    assert "the world fell" in failed.feedback
+    assert TASKS[1].goal in failed.feedback
     solved = verified(PLAYED[1].model_copy(update={"ending": Ending(outcome=Outcome.INDIRECT_SUCCESS)}))
     assert solved == Verification(task_id="fetch/1", solved=True)
 
 
-def test_without_a_skill_there_is_nothing_to_generalise() -> None:
+def test_a_type_without_a_skill_is_refused() -> None:
     with pytest.raises(LookupError, match="fetch_two"):
-        generalise(
-            Scope(MemoryJournal(), "generalise"),
-            KNOWN,
-            "fetch_two",
-            PLAYED,
-            lambda procedure: [],
-            environment=Toy,
-            actions=30,
-        )
+        generalised(Replies([]), lambda procedure: [], task_type="fetch_two")

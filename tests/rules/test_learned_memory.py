@@ -1,4 +1,4 @@
-"""What a planner is told: in which order, what comes first, and what is never told."""
+"""What a memory recalls for a task: which rules and skills, in which order, and what is left out."""
 
 from collections.abc import Collection
 
@@ -14,10 +14,10 @@ from planbook.planner.roles import Roles
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.rules import Knowledge, LearnedMemory, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import Sandbox
-from tests.rules.replies import Replies
+from tests.rules.asking import Replies
 
 FETCH, FETCH_TWO, OTHER = Toy.select(Selection(ids=("fetch/0", "fetch_two/0", "fetch/1")))
-LOG = "NEVER TOLD"
+LOG = "NEVER SHOWN"
 FIND = """import re
 
 LAST = 8
@@ -59,107 +59,104 @@ def memory(
     return LearnedMemory(knowledge, Toy, without=without, rule_tokens=rule_tokens)
 
 
-def positions(text: str, *parts: str) -> list[int]:
-    return [text.index(part) for part in parts]
+def assert_in_order(text: str, *parts: str) -> None:
+    positions = [text.index(part) for part in parts]
+    assert positions == sorted(positions)
 
 
-def test_rules_come_first_in_the_order_of_their_numbers_and_take_precedence() -> None:
+def test_rules_come_before_the_skill_in_the_order_of_their_numbers() -> None:
     recall = memory().recall(FETCH)
     rules = (
         "These rules were learned",
         "rule_2 (Useful Helper Method)",
-        "find_box looks.",
+        HELPER.content,
         FIND,
         "rule_10 (Success Process)",
     )
-    skill = ("another scene", OTHER.goal, SKILL.scene, SKILL.code)
-    found = positions(recall.text, *rules, *skill)
-    assert found == sorted(found)
+    assert_in_order(recall.text, *rules, "another scene", OTHER.goal, SKILL.scene, SKILL.code)
+    assert "the same type" in recall.text
     assert recall.rule_ids == ("rule_2", "rule_10")
     assert (recall.example, recall.procedure) == ("An example.", PROCEDURE)
 
 
-def test_a_type_without_a_skill_is_told_its_failure_after_the_rules() -> None:
+def test_a_type_without_a_skill_gets_its_reflection_after_the_rules() -> None:
     text = memory().recall(FETCH_TWO).text
-    found = positions(text, "rule_10", "may be wrong", "it disagrees with the rules", FETCH_TWO.goal, REFLECTION.text)
-    assert found == sorted(found)
+    assert_in_order(text, "rule_10", "may be wrong", "it disagrees with the rules", FETCH_TWO.goal, REFLECTION.text)
     assert SKILL.code not in text
 
 
-def test_a_skill_of_another_type_is_named_as_such() -> None:
+def test_a_skill_of_another_type_is_marked() -> None:
     text = memory(KNOWN.model_copy(update={"reflections": {}})).recall(FETCH_TWO).text
     assert f"of type {OTHER.type}" in text
     assert "the same type" not in text
-    assert "the same type" in memory().recall(FETCH).text
 
 
-def test_the_manual_stands_in_the_place_of_the_list() -> None:
+def test_the_manual_replaces_the_list_of_rules() -> None:
     recall = memory(MANUAL).recall(FETCH)
-    found = positions(recall.text, "These rules were learned", MANUAL.manual, SKILL.code)
-    assert found == sorted(found)
+    assert_in_order(recall.text, "These rules were learned", MANUAL.manual, SKILL.code)
     assert PROCESS.content not in recall.text
     assert recall.rule_ids == ("rule_2", "rule_10")
+    assert memory(MANUAL, {"formulation"}).recall(FETCH).text == memory().recall(FETCH).text
 
 
-@pytest.mark.parametrize("knowledge", [KNOWN, MANUAL])
-@pytest.mark.parametrize("without", ["", "rules", "libraries", "examples", "types", "helpers", "formulation"])
+@pytest.mark.parametrize("knowledge", [KNOWN, MANUAL], ids=["rules", "manual"])
 @pytest.mark.parametrize("rule_tokens", [None, 40])
-def test_a_validation_log_is_never_told(knowledge: Knowledge, without: str, rule_tokens: int | None) -> None:
-    asked = memory(knowledge, {without}, rule_tokens)
-    assert all(LOG not in asked.recall(task).model_dump_json() for task in (FETCH, FETCH_TWO, OTHER))
+def test_a_validation_log_is_never_shown(knowledge: Knowledge, rule_tokens: int | None) -> None:
+    for without in ("", "rules", "libraries", "examples", "types", "helpers", "formulation"):
+        recalls = map(memory(knowledge, {without}, rule_tokens).recall, (FETCH, FETCH_TWO, OTHER))
+        assert all(LOG not in recall.model_dump_json() for recall in recalls)
 
 
-def test_helper_methods_of_rules_and_skill_are_defined_with_all_they_need() -> None:
+def test_helper_methods_of_rules_and_skill_are_defined() -> None:
     helpers = memory().recall(FETCH).helpers
-    found = positions(helpers, "import re", "LAST = 8", "def find_box", "def fetch_from")
-    assert found == sorted(found)
+    assert_in_order(helpers, "import re", "LAST = 8", "def find_box", "def fetch_from")
     assert "'box_2'" not in helpers
     assert "def fetch_from" not in memory().recall(FETCH_TWO).helpers
 
 
-def test_of_two_helpers_of_one_name_the_rules_one_is_defined() -> None:
-    rival = SKILL.model_copy(
-        update={"code": "def find_box(agent, thing):\n    return 'box_1'\n\n\nfind_box(agent, 'x')"}
-    )
+def test_a_rules_helper_replaces_the_skills_helper_of_the_same_name() -> None:
+    rival = SKILL.model_copy(update={"code": "def find_box(agent, thing):\n    return 'box_1'"})
     helpers = memory(KNOWN.model_copy(update={"skills": {"fetch": rival}})).recall(FETCH).helpers
     assert "re.search" in helpers
     assert "return 'box_1'" not in helpers
 
 
-def test_each_ablation_takes_its_part_and_no_other() -> None:
-    whole = memory().recall(FETCH)
-    told = {
-        name: memory(without={name}).recall(FETCH) for name in ("rules", "libraries", "examples", "types", "helpers")
+@pytest.mark.parametrize(
+    ("without", "absent"),
+    [
+        ("rules", {"process", "example", "type", "rule helper"}),
+        ("libraries", {"skill", "skill helper"}),
+        ("examples", {"example", "rule helper"}),
+        ("types", {"type"}),
+        ("helpers", {"rule helper", "skill helper"}),
+    ],
+)
+def test_an_ablation_removes_its_part_and_no_other(without: str, absent: set[str]) -> None:
+    recall = memory(without={without}).recall(FETCH)
+    shown = {
+        "process": PROCESS.content in recall.text,
+        "example": FIND in recall.text,
+        "type": "Success Process" in recall.text,
+        "skill": SKILL.code in recall.text,
+        "rule helper": "def find_box" in recall.helpers,
+        "skill helper": "def fetch_from" in recall.helpers,
     }
-    assert told["rules"].rule_ids == ()
-    assert "rule" not in told["rules"].text
-    assert SKILL.code in told["rules"].text
-    assert "find_box" not in told["rules"].helpers
-    assert "fetch_from" in told["rules"].helpers
-    assert SKILL.code not in told["libraries"].text
-    assert PROCESS.content in told["libraries"].text
-    assert "find_box" in told["libraries"].helpers
-    assert "fetch_from" not in told["libraries"].helpers
-    assert FIND not in told["examples"].text
-    assert PROCESS.content in told["examples"].text
-    assert "Success Process" not in told["types"].text
-    assert FIND in told["types"].text
-    assert told["helpers"] == whole.model_copy(update={"helpers": ""})
+    assert {name for name, is_shown in shown.items() if not is_shown} == absent
+    assert recall.rule_ids == (() if without == "rules" else ("rule_2", "rule_10"))
+
+
+def test_without_rules_and_libraries_nothing_is_shown() -> None:
     assert memory(without={"rules", "libraries"}).recall(FETCH).text == ""
 
 
-def test_without_formulation_the_rules_are_listed_although_there_is_a_manual() -> None:
-    assert memory(MANUAL, {"formulation"}).recall(FETCH).text == memory().recall(FETCH).text
-
-
 @pytest.mark.parametrize("name", ["types", "examples"])
-def test_a_manual_that_would_tell_what_is_taken_away_is_not_told(name: str) -> None:
+def test_a_manual_that_may_hold_what_is_left_out_is_not_shown(name: str) -> None:
     assert memory(MANUAL, {name}).recall(FETCH).text == memory(KNOWN, {name}).recall(FETCH).text
     bare = tuple(rule.model_copy(update={"type": None, "example": ""}) for rule in KNOWN.rules)
     assert MANUAL.manual in memory(MANUAL.model_copy(update={"rules": bare}), {name}).recall(FETCH).text
 
 
-def test_with_a_token_budget_only_the_rules_that_fit_are_told_and_cited() -> None:
+def test_a_token_budget_limits_the_rules_that_are_shown() -> None:
     many = tuple(
         Rule(id=f"rule_{n}", type=RuleType.SPECIAL_PHENOMENON, content=(f"{word} " * 200)[:900])
         for n, word in enumerate(("weather", "music", FETCH.goal, "numbers"))
@@ -183,7 +180,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("code", HOSTILE)
-def test_hostile_skills_and_rules_are_told_and_break_nothing(sandbox: Sandbox, code: str) -> None:
+def test_hostile_code_is_shown_and_breaks_nothing(sandbox: Sandbox, code: str) -> None:
     rule = HELPER.model_copy(update={"id": "rule_3", "example": code})
     skill = SKILL.model_copy(update={"code": code, "scene": code})
     knowledge = KNOWN.model_copy(update={"rules": (*KNOWN.rules, rule), "skills": {"fetch": skill}})
@@ -198,42 +195,43 @@ def test_hostile_skills_and_rules_are_told_and_break_nothing(sandbox: Sandbox, c
     assert "find_box" in model.asked[0][-1].content
 
 
-def test_the_same_is_told_again_and_to_another() -> None:
-    asked = memory()
-    assert asked.recall(FETCH) is asked.recall(FETCH)
-    turned = KNOWN.model_copy(update={"rules": KNOWN.rules[::-1], "skills": dict(reversed(KNOWN.skills.items()))})
-    assert memory(turned).recall(FETCH) == asked.recall(FETCH)
+def test_the_same_task_gets_the_same_recall() -> None:
+    first = memory()
+    assert first.recall(FETCH) is first.recall(FETCH)
+    reversed_order = {"rules": KNOWN.rules[::-1], "skills": dict(reversed(KNOWN.skills.items()))}
+    assert memory(KNOWN.model_copy(update=reversed_order)).recall(FETCH) == first.recall(FETCH)
 
 
-def test_what_was_learnt_in_another_environment_is_refused() -> None:
+def test_knowledge_of_another_environment_is_refused() -> None:
     with pytest.raises(ValueError, match="learned in 'alfworld' cannot be used in 'toy'"):
         memory(Knowledge(environment="alfworld"))
 
 
-def test_a_fence_closes_no_text_early() -> None:
+def test_a_fence_is_longer_than_any_in_its_texts() -> None:
     assert fence_around("a", "``b``") == "```"
     assert fence_around("```\nx\n```", "`````") == "``````"
 
 
 @pytest.mark.parametrize("left_out", ["rules", "cooperation"])
-def test_without_rules_to_name_the_example_names_none(left_out: str) -> None:
-    start = read_start("toy", ["fetch"])
-    knowledge = KNOWN.model_copy(update={"example": start.example})
-    told = LearnedMemory(knowledge, Toy, without={left_out}).recall(FETCH).example
-    assert "### Rules" in start.example
-    assert "### Rules" not in told
-    assert "rule_" not in told
-    assert told.count("### ") == start.example.count("### ") - start.example.count("### Rules")
+def test_the_example_names_no_rules_if_they_are_left_out(left_out: str) -> None:
+    example = read_start("toy", ["fetch"]).example
+    shown = memory(KNOWN.model_copy(update={"example": example}), {left_out}).recall(FETCH).example
+    assert "### Rules" in example
+    assert "### Rules" not in shown
+    assert "rule_" not in shown
+    assert shown.count("### ") == example.count("### ") - example.count("### Rules")
 
 
 FETCH_PROCESS = PROCESS.model_copy(update={"content": "To fetch a thing: find_box (rule_2), take it, put it."})
-FINDS = """def find_box(agent, thing):
-    '''Return the box that holds a thing.'''
+CAN_FIND = HELPER.model_copy(
+    update={
+        "example": """def find_box(agent, thing):
     for number in range(1, 9):
         if thing in agent.open(f"box_{number}"):
             return f"box_{number}"
 """
-CAN_FIND = HELPER.model_copy(update={"example": FINDS})
+    }
+)
 USES_BOTH = SKILL.model_copy(
     update={"code": f"{CAN_FIND.example}\n\nbox = find_box(agent, 'pen')\nagent.take('pen', box)"}
 )
@@ -244,28 +242,25 @@ def by_task(knowledge: Knowledge = SHORT, rule_tokens: int | None = None) -> Lea
     return LearnedMemory(knowledge, Toy, by_task=True, rule_tokens=rule_tokens)
 
 
-def test_no_code_is_told_twice() -> None:
+def test_no_code_is_shown_twice() -> None:
     recall = by_task().recall(FETCH)
     assert "def find_box" in recall.helpers
     assert recall.text.count("def find_box") == 1, "the head of the helper, in its rule"
     assert "for number in range" not in recall.text
     assert "box = find_box(agent, 'pen')" in recall.text
-    assert PROCESS.example not in recall.text, "the skill shows how it is done"
-    assert recall.example == "", "the skill shows the form, too"
+    assert PROCESS.example not in recall.text, "the skill shows the code"
+    assert recall.example == "", "the skill shows the form"
 
 
-def test_without_a_skill_of_the_type_the_example_of_the_process_stays() -> None:
+def test_without_a_skill_of_the_type_examples_are_shown() -> None:
     recall = by_task(SHORT.model_copy(update={"skills": {}})).recall(FETCH)
     assert PROCESS.example in recall.text
     assert recall.example == "An example."
 
 
 @pytest.mark.parametrize("tokens", [100, 300, 2_000])
-def test_rules_keep_to_the_tokens_that_they_may_have(tokens: int) -> None:
-    many = (
-        *SHORT.rules,
-        *(PROCESS.model_copy(update={"id": f"rule_{n}", "content": "word " * 40}) for n in range(20, 40)),
-    )
-    recall = by_task(SHORT.model_copy(update={"rules": many}), tokens).recall(FETCH)
+def test_rules_for_a_task_keep_to_their_token_budget(tokens: int) -> None:
+    more = [PROCESS.model_copy(update={"id": f"rule_{n}", "content": "word " * 40}) for n in range(20, 40)]
+    recall = by_task(SHORT.model_copy(update={"rules": (*SHORT.rules, *more)}), tokens).recall(FETCH)
     assert "To fetch a thing" in recall.text
     assert estimate_tokens(recall.text.partition("# Code of")[0]) <= tokens + 60, "beside the heading"

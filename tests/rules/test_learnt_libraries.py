@@ -1,4 +1,4 @@
-"""What an episode leaves in the libraries, and what a planner is shown of them."""
+"""Episodes become skills and reflections, and a planner sees those that fit its task."""
 
 import pytest
 
@@ -30,16 +30,15 @@ def test_a_success_becomes_the_skill_of_its_type(outcome: Outcome) -> None:
     assert EMPTY.skills == {}
 
 
-def test_a_later_success_replaces_the_skill_of_its_type_alone() -> None:
+def test_a_later_success_replaces_only_the_skill_of_its_type() -> None:
     before = EMPTY.model_copy(update={"skills": {"fetch": skill(FETCH), "fetch_two": skill(FETCH_TWO)}})
     after = learn(before, played(Outcome.INDIRECT_SUCCESS, OTHER), Conclusion(text="", code="agent.open('box_9')"))
-    assert after.skills["fetch"].task == OTHER
-    assert after.skills["fetch"].code == "agent.open('box_9')"
+    assert (after.skills["fetch"].task, after.skills["fetch"].code) == (OTHER, "agent.open('box_9')")
     assert after.skills["fetch_two"] == before.skills["fetch_two"]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.OUT_OF_BUDGET])
-def test_a_failure_becomes_the_reflection_of_its_type_and_leaves_the_skill(outcome: Outcome) -> None:
+def test_a_failure_becomes_the_reflection_of_its_type(outcome: Outcome) -> None:
     before = EMPTY.model_copy(update={"skills": {"fetch": skill(FETCH)}})
     once = learn(before, played(outcome), Conclusion(text="it guessed", code="agent.open('box_1')"))
     twice = learn(once, played(outcome, OTHER), Conclusion(text="it guessed again"))
@@ -55,7 +54,7 @@ def test_an_empty_conclusion_changes_nothing(outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize("outcome", [Outcome.BROKEN, Outcome.NOT_RUN])
-def test_an_episode_that_says_nothing_of_its_plan_changes_nothing(outcome: Outcome) -> None:
+def test_a_broken_episode_changes_nothing(outcome: Outcome) -> None:
     assert learn(EMPTY, played(outcome), Conclusion(text="the world fell", code="agent.open('box_1')")) == EMPTY
 
 
@@ -66,7 +65,7 @@ def test_a_type_is_shown_its_skill_before_its_reflection() -> None:
     assert precedent_for(both.model_copy(update={"skills": {"fetch_two": skill(FETCH_TWO)}}), FETCH) == reflection
 
 
-def test_a_type_with_neither_is_shown_the_most_similar_tasks_skill() -> None:
+def test_a_type_without_either_is_shown_the_skill_of_the_most_similar_task() -> None:
     def cleaning(kind: str, goal: str) -> Task:
         return Task(id=kind, env="toy", split="all", type=kind, goal=goal)
 
@@ -77,7 +76,7 @@ def test_a_type_with_neither_is_shown_the_most_similar_tasks_skill() -> None:
     assert precedent_for(EMPTY, task) is None
 
 
-def test_a_procedure_is_admitted_in_the_place_of_the_older_one() -> None:
+def test_a_procedure_replaces_the_older_one() -> None:
     text = '"""Fetch.\n\nworld: toy\ntype: fetch\nsource: %s\n"""\n\n\ndef solve(agent, task):\n    agent.put("key")\n'
     older, newer = (parse_procedure(text % source, "fetch.py") for source in ("one", "two"))
     known = admit(admit(EMPTY, older), newer)

@@ -1,4 +1,4 @@
-"""Matching goals with found types, and what the memory makes of a model's match."""
+"""Goals are matched with found types, by patterns, by words, or by a model."""
 
 import time
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from planbook.rules.found_types import Solved
 from planbook.rules.matching import PATTERN, WORDS, candidates, is_doubtful, match
 from planbook.rules.memory import LearnedMemory
 from planbook.rules.types import Knowledge
-from tests.rules.test_found_types import HOUSEHOLD, PLACES, THINGS, found, heat, put
+from tests.rules.household import HOUSEHOLD, PLACES, THINGS, found, heat, put
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,6 @@ from tests.rules.test_found_types import HOUSEHOLD, PLACES, THINGS, found, heat,
     [
         ("put a mug in desk.", "put", {"what": "mug", "target": "desk"}, PATTERN),
         ("Put the lettuce in the cabinet", "put", {"what": "lettuce", "target": "cabinet"}, PATTERN),
-        ("heat some bread and put it in diningtable", "heat_put", {"what": "bread", "target": "diningtable"}, PATTERN),
         ("in the fridge put the mug", "put", {"what": "mug", "target": "fridge"}, WORDS),
         ("Heating an apple, then put it into the fridge", "heat_put", {"what": "apple", "target": "fridge"}, WORDS),
         ("Please put the book onto the so fa.", "put", {"what": "book", "target": "sofa"}, WORDS),
@@ -39,7 +38,7 @@ from tests.rules.test_found_types import HOUSEHOLD, PLACES, THINGS, found, heat,
         ("", "", {}, ""),
     ],
 )
-def test_goals_are_matched_or_left_alone(goal: str, type_name: str, params: dict[str, str], by: str) -> None:
+def test_goals_are_matched_or_left_unmatched(goal: str, type_name: str, params: dict[str, str], by: str) -> None:
     found_match = match(HOUSEHOLD, goal)
     assert (found_match.type, found_match.params, found_match.by) == (type_name, params, by)
 
@@ -57,7 +56,7 @@ def test_any_goal_is_matched_whole_or_not_at_all(goal: str) -> None:
     assert not found_match.type or set(found_match.params) == {"what", "target"}
 
 
-def test_two_types_of_the_same_wording_leave_a_goal_alone() -> None:
+def test_a_goal_that_fits_two_types_is_left_unmatched() -> None:
     other = Solved("other", "put a pen in drawer", "agent.put('pen', 'drawer')")
     types = found(put("mug", "desk"), other)
     assert match(types, "put a pen in desk").type == ""
@@ -68,7 +67,7 @@ def test_two_types_of_the_same_wording_leave_a_goal_alone() -> None:
     ]
 
 
-def test_values_are_told_by_wordings_that_have_little_in_common() -> None:
+def test_merged_wordings_keep_the_slots() -> None:
     goals = ("get {} with {} , please, and pay soon", "i want {} in {} , please, and pay soon")
     values = (("red shoes", "small"), ("a lamp", "green wood"))
     types = found(
@@ -95,7 +94,7 @@ def test_values_are_told_by_wordings_that_have_little_in_common() -> None:
         ("find me what to return, for less than 5 dollars", False),
     ],
 )
-def test_open_words_of_a_pattern_do_not_change_the_meaning(goal: str, matched: bool) -> None:
+def test_new_words_in_an_open_part_must_not_change_the_meaning(goal: str, matched: bool) -> None:
     goals = ("find me red shoes, for less than 40 dollars", "i need a tall lamp, for less than 9 dollars")
     back = Solved("back", "return soap", "agent.give('soap')")
     types = found(*(Solved(each, each, "buy(agent, task.goal)") for each in goals), back)
@@ -103,22 +102,21 @@ def test_open_words_of_a_pattern_do_not_change_the_meaning(goal: str, matched: b
     assert (match(types, goal).type == types[0].name) is matched
 
 
-@pytest.mark.parametrize("words", [200, 1000])
-def test_a_long_goal_that_nearly_fits_a_pattern_takes_no_time(words: int) -> None:
+def test_a_long_goal_that_nearly_fits_a_pattern_takes_little_time() -> None:
     goals = (
         "please look at the table and then find an apple near a window before you put it on some shelf in that room",
         "now look around table quickly then find big apple standing near window after that put it upon shelf into room",
     )
     types = found(*(Solved(goal, goal, "agent.go('x')") for goal in goals))
     assert types[0].wordings[0].pattern.count("{*}") > 6
-    said = "look table then find apple near window put it shelf".split()
-    begun = time.process_time()
-    assert match(types, " ".join(["please", *said * (words // len(said))])).type == ""
-    assert match(types, " ".join(["please", *said * (words // len(said)), "room"])).type == types[0].name
-    assert time.process_time() - begun < 5
+    words = "please " + "look table then find apple near window put it shelf " * 100
+    started = time.process_time()
+    assert match(types, words).type == ""
+    assert match(types, f"{words}room").type == types[0].name
+    assert time.process_time() - started < 5
 
 
-def test_a_goal_that_can_be_read_in_many_ways_is_left_alone() -> None:
+def test_a_goal_with_two_readings_is_left_unmatched() -> None:
     goals = [("send {} to {}", ("red book", "old ann")), ("send {} to {}", ("pen", "bob"))]
     code = "agent.send('{}', '{}')"
     (only,) = found(*(Solved(values[0], goal.format(*values), code.format(*values)) for goal, values in goals))
@@ -167,7 +165,7 @@ def test_a_value_that_may_be_another_word_for_a_known_one_is_doubtful(what: str,
     assert is_doubtful(HOUSEHOLD, matched) is doubtful
 
 
-def test_a_procedure_that_reads_a_param_that_the_goal_does_not_tell_is_left_alone() -> None:
+def test_a_procedure_that_reads_an_unmatched_param_is_not_used() -> None:
     code = PROCEDURE.code.replace('task.params["value"]', "agent.buy(task.params['{}'])")
     for name in ("value", "other"):
         only = parse_procedure(code.format(name), "x")
@@ -175,7 +173,7 @@ def test_a_procedure_that_reads_a_param_that_the_goal_does_not_tell_is_left_alon
         assert (memory.recall(shopping(goal="buy nine apples")).procedure is not None) is (name == "value")
 
 
-def test_a_goal_is_matched_where_the_params_of_its_task_have_other_names() -> None:
+def test_a_goal_is_matched_if_the_params_of_its_task_have_other_names() -> None:
     memory = LearnedMemory(Knowledge(environment="toy", found=(BUY,), procedures={"buy_apples": PROCEDURE}), Toy)
     recall = memory.recall(shopping("buy_apples", {"number": "nine"}, "buy nine apples"))
     assert recall.match is not None

@@ -1,4 +1,4 @@
-"""What speaks for a rule, counted over episodes."""
+"""The evidence for a rule, counted over episodes."""
 
 from planbook.rules import Citation, Evidence
 from planbook.rules.book import NO_EVIDENCE, count, evidence_table
@@ -11,7 +11,7 @@ CITATIONS = (
 )
 
 
-def test_an_episode_counts_once_for_each_rule_it_names() -> None:
+def test_an_episode_counts_once_for_each_rule_that_it_cites() -> None:
     counted = count(CITATIONS)
     assert counted == {
         "rule_0": Evidence(cited=1, unblamed=1, solved=1),
@@ -20,12 +20,12 @@ def test_an_episode_counts_once_for_each_rule_it_names() -> None:
     }
 
 
-def test_an_episode_told_again_counts_as_told_last() -> None:
+def test_of_two_records_of_an_episode_the_later_counts() -> None:
     again = CITATIONS[1].model_copy(update={"solved": True, "blamed_agent": frozenset()})
     assert count((*CITATIONS, again))["rule_2"] == Evidence(cited=3, unblamed=3, solved=3)
 
 
-def test_every_rule_in_force_has_its_row() -> None:
+def test_the_table_has_a_row_for_every_rule() -> None:
     assert evidence_table(BOOK, count(CITATIONS)) == (
         "rule    type                  cited  without blame  solved\n"
         "rule_0  Special Mechanism         1              1       1\n"
@@ -35,11 +35,8 @@ def test_every_rule_in_force_has_its_row() -> None:
     )
 
 
-def test_evidence_is_one_short_line() -> None:
+def test_evidence_is_printed_as_one_line() -> None:
     counted = count(CITATIONS)
-    assert [str(counted.get(id, NO_EVIDENCE)) for id in BOOK.ids] == [
-        "cited in 1 episode, without blame in 1, solved 1",
-        "never cited",
-        "cited in 3 episodes, without blame in 2, solved 2",
-        "never cited",
-    ]
+    assert str(counted["rule_0"]) == "cited in 1 episode, without blame in 1, solved 1"
+    assert str(counted["rule_2"]) == "cited in 3 episodes, without blame in 2, solved 2"
+    assert str(NO_EVIDENCE) == "never cited"

@@ -1,14 +1,14 @@
-"""Helpers taken out of rules and skills, defined for real in the sandbox."""
+"""Helper functions from rules and skills, defined in the real sandbox."""
 
 import pytest
 
-from planbook.envs import Selection, Task
+from planbook.envs import Selection
 from planbook.envs.alfworld import Alfworld
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJournal
 from planbook.rules import Form, RuleBook, Skill
 from planbook.rules.helpers import EXCEPTIONS, METHOD_DECORATORS, helper_code, helper_sources
-from planbook.sandbox import CellResult, Sandbox, bound_names
+from planbook.sandbox import Sandbox, bound_names
 from tests.rules.given import BOOK, HELPER, SUCCESS
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
@@ -52,7 +52,7 @@ find("key")
 
 
 def defined(sandbox: Sandbox, code: str, then: str = "x = 1") -> tuple[list[str], str]:
-    """The actions that were taken, and what was printed, when the helpers are defined and a cell is run."""
+    """Define the helpers and run a cell; return the actions that it took, and what it printed."""
     episode = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=20))
     episode.begin()
     with episode.frame("helped", helpers=code):
@@ -63,7 +63,7 @@ def defined(sandbox: Sandbox, code: str, then: str = "x = 1") -> tuple[list[str]
     return [str(step.action) for step in episode.steps], feedback.output
 
 
-def test_a_helper_comes_with_its_imports_constants_classes_and_other_functions(sandbox: Sandbox) -> None:
+def test_a_helper_comes_with_everything_it_needs(sandbox: Sandbox) -> None:
     helpers = helper_code([SEARCH], Toy)
     assert bound_names(helpers) == {"re", "NAMES", "SEEN", "Place", "Lost", "find", "look"}
     assert "# Open one box after the other." in helpers
@@ -73,9 +73,8 @@ def test_a_helper_comes_with_its_imports_constants_classes_and_other_functions(s
     assert output == "lost unicorn\n"
 
 
-def test_no_sources_and_no_definitions_give_no_code(sandbox: Sandbox) -> None:
-    assert helper_code([], Toy) == ""
-    assert helper_code(["agent.open('box_1')", ""], Toy) == helper_code([], Toy)
+def test_sources_without_definitions_give_no_code() -> None:
+    assert helper_code([], Toy) == helper_code(["agent.open('box_1')", ""], Toy) == ""
 
 
 HOSTILE = {
@@ -117,27 +116,26 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_helpers_that_would_fail_or_act_when_defined_are_left_out(sandbox: Sandbox, name: str) -> None:
+def test_helpers_that_fail_or_act_when_defined_are_left_out(sandbox: Sandbox, name: str) -> None:
     helpers = helper_code([HOSTILE[name], "def sound():\n    return 'sound'"], Toy)
     assert "f" not in bound_names(helpers)
     assert defined(sandbox, helpers, "print(sound())") == ([], "sound\n")
 
 
-def test_builtins_keep_their_meaning(sandbox: Sandbox) -> None:
+def test_a_helper_does_not_redefine_a_builtin() -> None:
     code = "def property(f):\n    agent.open('box_1')\n    return f\n@property\ndef f():\n    pass"
-    helpers = helper_code([code], Toy)
-    assert helpers == ""
+    assert helper_code([code], Toy) == ""
     assert bound_names(helper_code(["def open(box):\n    return agent.open(box)"], Toy)) == {"open"}
 
 
-def test_decorators_of_methods_are_defined_without_fail(sandbox: Sandbox) -> None:
+def test_methods_may_have_decorators(sandbox: Sandbox) -> None:
     methods = "".join(f"    @{name}\n    def of_{name}(self):\n        pass\n" for name in sorted(METHOD_DECORATORS))
     helpers = helper_code([f"class f:\n{methods}"], Toy)
     assert "f" in bound_names(helpers)
     assert defined(sandbox, helpers) == ([], "")
 
 
-def test_classes_derive_from_every_exception_there_is(sandbox: Sandbox) -> None:
+def test_a_class_may_derive_from_any_exception(sandbox: Sandbox) -> None:
     own = "".join(f"class My{base}({base}):\n    'Ours.'\n" for base in sorted(EXCEPTIONS))
     helpers = helper_code([own], Toy)
     assert {"MyValueError", "MyKeyError"} <= bound_names(helpers)
@@ -145,31 +143,30 @@ def test_classes_derive_from_every_exception_there_is(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("code", ["\0", "def f():\n\treturn 1\n        return 2", "x" * 200_000, "(" * 5_000, "\ud800"])
-def test_whatever_stands_in_an_example_nothing_is_raised(sandbox: Sandbox, code: str) -> None:
+def test_unreadable_code_is_ignored(sandbox: Sandbox, code: str) -> None:
     helpers = helper_code([code, f"def f():\n    pass\n{code}"], Toy)
     assert defined(sandbox, helpers) == ([], "")
 
 
-def test_of_broken_code_what_stands_whole_is_kept(sandbox: Sandbox) -> None:
+def test_complete_definitions_of_broken_code_are_kept(sandbox: Sandbox) -> None:
     helpers = helper_code(["def f(:\n    pass\n\ndef whole():\n    return 1\n"], Toy)
     assert bound_names(helpers) == {"whole"}
     assert defined(sandbox, helpers, "print(whole())")[1] == "1\n"
 
 
-def test_an_example_may_be_indented_or_fenced() -> None:
-    indented = "    def f():\n        return 1\n"
-    assert bound_names(helper_code([indented], Toy)) == {"f"}
-    assert bound_names(helper_code(["```python\ndef f():\n    return 1\n```"], Toy)) == {"f"}
+@pytest.mark.parametrize("code", ["    def f():\n        return 1\n", "```python\ndef f():\n    return 1\n```"])
+def test_an_example_may_be_indented_or_fenced(code: str) -> None:
+    assert bound_names(helper_code([code], Toy)) == {"f"}
 
 
-def test_of_two_of_one_name_the_first_given_is_taken_and_serves_both(sandbox: Sandbox) -> None:
+def test_the_first_of_two_functions_with_one_name_is_used_by_both_sources(sandbox: Sandbox) -> None:
     first = "def find(thing):\n    return 'first ' + thing"
     second = "def find(thing):\n    return 'second ' + thing\ndef fetch(thing):\n    return find(thing)"
     helpers = helper_code([first, second, first], Toy)
     assert defined(sandbox, helpers, "print(fetch('key'))")[1] == "first key\n"
 
 
-def test_what_does_not_fit_the_first_given_is_left_out() -> None:
+def test_definitions_that_do_not_fit_earlier_ones_are_left_out() -> None:
     first = "LIMIT = 3\ndef find(thing):\n    return LIMIT"
     calls = "def find(thing, box):\n    return box\ndef fetch():\n    return found('key', 'box_1')"
     other = "LIMIT = 4\ndef most():\n    return LIMIT"
@@ -177,41 +174,32 @@ def test_what_does_not_fit_the_first_given_is_left_out() -> None:
     assert bound_names(helpers) == {"LIMIT", "find"}
 
 
-def test_the_environment_gives_its_own_helpers() -> None:
+def test_helpers_of_the_environment_are_not_replaced(sandbox: Sandbox) -> None:
     own = """
 def get_object_with_id(observation, object_name):
     return []
 
 def find_object(agent, receptacles, name):
     for receptacle in receptacles:
-        found = get_object_with_id(agent.go_to(receptacle), name)
-        if found:
+        if found := get_object_with_id(agent.go_to(receptacle), name):
             return found, receptacle
-    return None, None
 """
     helpers = helper_code([own], Alfworld)
     assert bound_names(helpers) == {"find_object"}
-
-
-def run(sandbox: Sandbox, code: str) -> CellResult:
     with sandbox.session({"agent.go_to": lambda receptacle: f"You see {receptacle}."}) as session:
         assert session.run(Alfworld.helpers).fault is None
-        return session.run(code)
+        assert (
+            session.run(f"{helpers}\nassert find_object(agent, ['mug_1'], 'mug') == (['mug_1'], 'mug_1')").fault is None
+        )
 
 
-def test_helpers_stand_beside_those_of_an_environment(sandbox: Sandbox) -> None:
-    code = helper_code(["def seen(at):\n    return get_object_with_id(agent.go_to(at), 'mug')"], Alfworld)
-    assert run(sandbox, f"{code}\nassert seen('mug_1') == ['mug_1']").fault is None
-
-
-def test_helpers_come_from_helper_rules_first_and_then_from_skills() -> None:
+def test_helpers_of_rules_come_before_those_of_skills() -> None:
     skill = Skill(task=TASK, scene="", code="agent.open('box_1')")
     assert helper_sources(BOOK, [skill]) == [HELPER.example, skill.code]
     untyped = RuleBook.of(Form(types=False).fitted(BOOK.active))
     assert helper_sources(untyped) == [HELPER.example, SUCCESS.example]
 
 
-def test_the_task_is_known_to_helpers(sandbox: Sandbox) -> None:
+def test_helpers_may_read_the_task(sandbox: Sandbox) -> None:
     code = helper_code(["def wanted():\n    return task.params['things']"], Toy)
-    things: Task = TASK
-    assert defined(sandbox, code, "print(wanted())")[1] == f"{things.params['things']}\n"
+    assert defined(sandbox, code, "print(wanted())")[1] == f"{TASK.params['things']}\n"

@@ -1,4 +1,4 @@
-"""The change log: undo, differences, and its lines."""
+"""The log of changes: undo, differences between states, and its lines."""
 
 import pytest
 from pydantic import TypeAdapter
@@ -29,23 +29,17 @@ def test_the_log_leads_to_the_book(history: History) -> None:
     assert states(BOOK, TypeAdapter(tuple[Entry, ...]).validate_json(stored))[-1] == history.book
 
 
-def test_undo_takes_back_a_change_and_all_after_it_and_is_itself_an_entry(history: History) -> None:
+def test_undo_takes_back_a_change_and_all_later_ones(history: History) -> None:
     undone = history.undo(2)
     assert undone.entries[:3] == history.entries
     assert undone.book.active == states(BOOK, history.entries[:1])[-1].active
     assert undone.undo(1).book.active == BOOK.active
-
-
-def test_an_undo_can_be_undone(history: History) -> None:
-    assert history.undo(1).undo(4).book == history.book
-
-
-def test_ids_of_undone_rules_are_not_given_again(history: History) -> None:
+    assert history.undo(1).undo(4).book == history.book, "an undo can be undone"
     again = with_change(history.undo(1), note("Another finding."))
-    assert again.book.ids == ("rule_0", "rule_1", "rule_2", "rule_3", "rule_5")
+    assert again.book.ids == ("rule_0", "rule_1", "rule_2", "rule_3", "rule_5"), "ids are not reused"
 
 
-def test_undo_says_what_there_is(history: History) -> None:
+def test_an_impossible_undo_is_refused(history: History) -> None:
     with pytest.raises(BadHistory, match="no change 4 to undo; changes count from 1 to 3"):
         history.undo(4)
     with pytest.raises(BadHistory, match="no change 0"):
@@ -66,7 +60,7 @@ def test_a_change_for_another_book_is_not_recorded(history: History) -> None:
         states(BOOK, history.undo(3).entries[3:])[-1]
 
 
-def test_the_difference_of_two_states_reads_rule_by_rule(history: History) -> None:
+def test_the_difference_of_two_states_is_shown_rule_by_rule(history: History) -> None:
     assert history.diff(1, 3) == (
         "--- rule_0 at 1\n+++ rule_0 at 3\n@@ -1,2 +1,3 @@\n"
         " rule_0 (Special Mechanism)\n"

@@ -1,4 +1,4 @@
-"""Checks of rules: code that says whether an episode followed a rule, tried before it is kept, and what it measures."""
+"""Checks of rules: code that says whether an episode followed a rule."""
 
 from dataclasses import replace
 
@@ -22,8 +22,8 @@ from planbook.rules import (
 )
 from planbook.rules.obedience import BadCheck, Obedience, obeyed
 from planbook.sandbox import Sandbox
+from tests.rules.asking import CONCLUSION, SETTINGS, STOP, asking, edits, episode
 from tests.rules.given import BOOK
-from tests.rules.told import CONCLUSION, TERMS, asking, edits, episode, last
 
 FIRST = """
 def obeyed(code, steps):
@@ -31,7 +31,6 @@ def obeyed(code, steps):
     return opened[0] == "open('box_1')" if opened else None
 """
 CHECKED = RuleBook.of((*BOOK.active[:-1], BOOK.active[-1].model_copy(update={"check": FIRST})))
-STOP = "stop_generating()"
 
 
 def opening(*boxes: str, outcome: Outcome = Outcome.INDIRECT_SUCCESS) -> Trajectory:
@@ -43,46 +42,40 @@ def opening(*boxes: str, outcome: Outcome = Outcome.INDIRECT_SUCCESS) -> Traject
     return episode(outcome).model_copy(update={"rounds": (Round(number=0, steps=steps),)})
 
 
-@pytest.mark.parametrize(
-    ("boxes", "told"), [(("box_1", "box_2"), True), (("box_2",), False), ((), None)], ids=["obeyed", "not", "no case"]
-)
-def test_a_check_reads_the_steps_of_an_episode(sandbox: Sandbox, boxes: tuple[str, ...], told: bool | None) -> None:
-    assert obeyed(sandbox, FIRST, opening(*boxes)) is told
+@pytest.mark.parametrize(("boxes", "answer"), [(("box_1", "box_2"), True), (("box_2",), False), ((), None)])
+def test_a_check_reads_the_steps_of_an_episode(sandbox: Sandbox, boxes: tuple[str, ...], answer: bool | None) -> None:
+    assert obeyed(sandbox, FIRST, opening(*boxes)) is answer
 
 
 def test_a_check_reads_the_code_too(sandbox: Sandbox) -> None:
     assert obeyed(sandbox, "def obeyed(code, steps):\n    return 'box_1' in code", episode(Outcome.FAILURE))
 
 
-@pytest.mark.parametrize(
-    ("check", "says"),
-    [
-        ("print('hello')", "does not define obeyed"),
-        ("def obeyed(code, steps):\n    return steps[7]", "IndexError"),
-        ("def obeyed(code, steps):\n    return 'yes'", "answer"),
-        ("def obeyed(code, steps):\n    return open('/etc/passwd').read()", "open"),
-        ("def obeyed(code, steps):\n    while True: pass", "the check failed"),
-    ],
-)
-def test_a_check_that_does_not_run_is_refused(sandbox: Sandbox, check: str, says: str) -> None:
-    with pytest.raises(BadCheck, match=says):
+BROKEN_CHECKS = {
+    "print('hello')": "does not define obeyed",
+    "def obeyed(code, steps):\n    return steps[7]": "IndexError",
+    "def obeyed(code, steps):\n    return 'yes'": "answer",
+    "def obeyed(code, steps):\n    return open('/etc/passwd').read()": "open",
+    "def obeyed(code, steps):\n    while True: pass": "the check failed",
+}
+
+
+@pytest.mark.parametrize(("check", "message"), BROKEN_CHECKS.items())
+def test_a_check_that_does_not_run_is_refused_and_decides_nothing(sandbox: Sandbox, check: str, message: str) -> None:
+    with pytest.raises(BadCheck, match=message):
         obeyed(sandbox, check, opening("box_1"))
-
-
-def test_a_check_that_does_not_run_is_a_problem_and_decides_nothing(sandbox: Sandbox) -> None:
-    check = "def obeyed(code, steps):\n    return steps[7]"
-    assert "IndexError" in check_problem(sandbox, check, [opening("box_1")])
+    assert message in check_problem(sandbox, check, [opening("box_1")])
     assert rules_obeyed(sandbox, [Rule(id="rule_1", type=None, content="x", check=check)], opening("box_1")) == {}
 
 
-def test_a_check_must_decide_on_a_stored_episode(sandbox: Sandbox) -> None:
+def test_a_check_must_apply_to_a_stored_episode(sandbox: Sandbox) -> None:
     assert check_problem(sandbox, FIRST, [opening(), opening("box_2")]) == ""
     assert "returned None for every episode" in check_problem(sandbox, FIRST, [opening()])
 
 
-def test_the_builder_writes_a_check_which_is_tried_first(sandbox: Sandbox) -> None:
+def test_a_check_of_the_builder_is_tried_before_it_is_kept(sandbox: Sandbox) -> None:
     settings = replace(
-        TERMS, form=Form(checks=True), verify=lambda text: check_problem(sandbox, text, [opening("box_2")])
+        SETTINGS, form=Form(checks=True), verify=lambda text: check_problem(sandbox, text, [opening("box_2")])
     )
     kind = '"Special Phenomenon"'
     tried = ("def obeyed(code, steps): return 1 / 0", FIRST)
@@ -91,18 +84,18 @@ def test_the_builder_writes_a_check_which_is_tried_first(sandbox: Sandbox) -> No
     )
     scope, model = asking(bad, good)
     built = build_rules(scope, sandbox, BOOK, episode(Outcome.DIRECT_SUCCESS), CONCLUSION, settings)
-    assert "ZeroDivisionError" in last(model, 1)
+    assert "ZeroDivisionError" in model.prompt(1)
     assert "`obeyed(code, steps)`" in model.asked[0][0].content
     assert built.book.active[-1].check == FIRST.strip("\n")
     assert "  check:" in rule_text(built.book.active[-1])
 
 
-def test_nothing_is_said_of_checks_unless_they_are_wanted(sandbox: Sandbox) -> None:
+def test_without_checks_none_is_asked_for_or_accepted(sandbox: Sandbox) -> None:
     written = edits(f'write_rule(content="x", type="Special Phenomenon", check={FIRST!r})', STOP)
     scope, model = asking(written, edits(STOP))
-    built = build_rules(scope, sandbox, BOOK, episode(Outcome.DIRECT_SUCCESS), CONCLUSION, TERMS)
+    built = build_rules(scope, sandbox, BOOK, episode(Outcome.DIRECT_SUCCESS), CONCLUSION, SETTINGS)
     assert "check" not in model.asked[0][0].content.partition("# The rules")[2]
-    assert "rules have no checks here" in last(model, 1)
+    assert "rules have no checks here" in model.prompt(1)
     assert built.book.ids == BOOK.ids
     assert "check" not in BOOK.active[0].model_dump()
 
@@ -120,24 +113,24 @@ def test_nothing_is_said_of_checks_unless_they_are_wanted(sandbox: Sandbox) -> N
         ((5, 0, 0, 0), ""),
     ],
 )
-def test_a_rule_is_useless_only_where_more_than_noise_says_so(counts: tuple[int, ...], why: str) -> None:
+def test_a_rule_is_useless_only_if_the_difference_is_significant(counts: tuple[int, ...], why: str) -> None:
     names = ("obeyed", "obeyed_solved", "others", "others_solved")
     assert Obedience(**dict(zip(names, counts, strict=True))).why_useless == why
 
 
-def test_obedience_is_counted_beside_citations_and_shown_to_the_consolidator(sandbox: Sandbox) -> None:
+def test_the_consolidator_sees_how_often_a_rule_was_obeyed(sandbox: Sandbox) -> None:
     rule = BOOK.active[-1].id
-    told = [
+    citations = [
         Citation(episode=f"task/{number}", rule_ids=(), solved=solved, obeyed={rule: done})
         for number, (done, solved) in enumerate([(True, False), (False, True)] * 4)
     ]
-    evidence = count(told)
+    evidence = count(citations)
     assert useless(evidence) == {rule: "fewer are solved where it is obeyed (p = 0.014)"}
     table = evidence_table(CHECKED, evidence).splitlines()
     assert table[0].endswith("obeyed  solved so  not obeyed  solved so")
     scope, model = asking(edits(f'delete_rule("{rule}")', STOP))
-    book, _ = consolidate(scope, sandbox, CHECKED, evidence, lambda ids: "", replace(TERMS, form=Form(checks=True)))
+    book, _ = consolidate(scope, sandbox, CHECKED, evidence, lambda ids: "", replace(SETTINGS, form=Form(checks=True)))
     counts = "obeyed in 4 of 8 episodes, 0 of them solved, 4 of the other 4 solved"
-    assert f"{counts}: fewer are solved where it is obeyed" in last(model, 0)
+    assert f"{counts}: fewer are solved where it is obeyed" in model.prompt(0)
     assert "Delete a rule that is never obeyed" in model.asked[0][0].content
     assert rule not in book.ids

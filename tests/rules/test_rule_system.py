@@ -1,4 +1,4 @@
-"""The rule system, called by code in the real sandbox."""
+"""The rule system, called by a model's code in the real sandbox."""
 
 import pytest
 
@@ -8,11 +8,11 @@ from planbook.rules.system import EditResult, RuleSystem, run_edits
 from planbook.sandbox import Limits, Sandbox
 from tests.rules.given import BOOK, USER, apply
 
-OPENED = {"task/1": "agent.open('box_1') -> nothing", "task/2": "agent.open('box_2') -> key"}
+EPISODES = {"task/1": "agent.open('box_1') -> nothing", "task/2": "agent.open('box_2') -> key"}
 
 
 def trajectories(ids: list[str]) -> str:
-    return "\n".join(OPENED[id] for id in ids)
+    return "\n".join(EPISODES[id] for id in ids)
 
 
 def edited(sandbox: Sandbox, code: str, permissions: Permissions = USER) -> EditResult:
@@ -27,20 +27,21 @@ def refused(sandbox: Sandbox, code: str, permissions: Permissions = USER) -> str
     return result.message
 
 
+def offered(system: RuleSystem) -> list[str]:
+    return [name.removeprefix("rule_system.") for name in system.functions()]
+
+
 @pytest.mark.parametrize(
     ("permissions", "names"),
     [
-        (USER, "write_rule update_rule delete_rule"),
-        (BUILDER[Case.DIRECT_SUCCESS], "write_rule update_rule"),
-        (BUILDER[Case.FAILURE_IMPERFECT_AGENT], "write_rule update_rule"),
-        (CONSOLIDATOR, "update_rule delete_rule"),
+        (USER, ["write_rule", "update_rule", "delete_rule"]),
+        (BUILDER[Case.FAILURE_IMPERFECT_AGENT], ["write_rule", "update_rule"]),
+        (CONSOLIDATOR, ["update_rule", "delete_rule"]),
     ],
 )
-def test_only_what_is_permitted_is_offered(permissions: Permissions, names: str) -> None:
-    expected = [f"rule_system.{name}" for name in names.split()]
-    assert list(RuleSystem(BOOK, permissions).functions()) == [*expected, "rule_system.stop_generating"]
-    offered = RuleSystem(BOOK, permissions, trajectories).functions()
-    assert list(offered)[-2:] == ["rule_system.get_trajectory", "rule_system.stop_generating"]
+def test_only_permitted_functions_are_offered(permissions: Permissions, names: list[str]) -> None:
+    assert offered(RuleSystem(BOOK, permissions)) == [*names, "stop_generating"]
+    assert offered(RuleSystem(BOOK, permissions, trajectories)) == [*names, "get_trajectory", "stop_generating"]
 
 
 def test_calls_become_one_batch(sandbox: Sandbox) -> None:
@@ -53,16 +54,11 @@ rule_system.stop_generating()
     result = edited(sandbox, code)
     assert (result.message, result.stopped) == ("wrote rule_4", True)
     assert result.change is not None
-    assert result.change is not None
-    assert apply(BOOK, result.change.batch, USER) == result.change
-    book = result.change.on(BOOK)
+    batch, book = result.change.batch, result.change.on(BOOK)
+    assert apply(BOOK, batch, USER) == result.change
+    assert (batch.who, batch.where, batch.case) == ("builder", "task/17/builder/0", None)
     assert book.rule("rule_4").type is RuleType.SPECIAL_PHENOMENON
     assert (book.rule("rule_3").builds_on, book.rule("rule_3").log) == (("rule_4",), ("explained by rule_4",))
-    assert (result.change.batch.who, result.change.batch.where, result.change.batch.case) == (
-        "builder",
-        "task/17/builder/0",
-        None,
-    )
 
 
 THREE = """
@@ -72,68 +68,55 @@ rule_system.update_rule("rule_3", log="seen again")
 """
 
 
+CAUGHT = "try:\n    rule_system.{}\nexcept Exception:\n    pass"
+
+
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("bad", "message"),
     [
-        (THREE + "raise KeyError('box_9')", "line 5: KeyError: 'box_9'"),
-        (THREE + "rule_system.update_rule('rule_33', log='x')", "line 5: ValueError: there is no rule_33"),
-        (THREE + "rule_system.write_rule('Two.', type='Tip')", "line 5: ValueError: there is no type 'Tip'"),
-        (
-            THREE + "for n in [1]:\n    rule_system.update_rule(n, log='x')",
-            "argument 'rule_id' should be a valid string",
-        ),
-        (THREE + "while True:\n    pass", "wall"),
-        (THREE + "rule_system.delete_rule('rule_1')", "edit 4, delete_rule rule_1: rule_2 would still name rule_1"),
-        (THREE + "rule_system.write_rule(", "syntax"),
-        (THREE + "rule_system.wirte_rule('x')", "did you mean rule_system.write_rule"),
+        ("raise KeyError('box_9')", "line 5: KeyError: 'box_9'"),
+        ("rule_system.update_rule('rule_33', log='x')", "line 5: ValueError: there is no rule_33"),
+        ("for n in [1]:\n    rule_system.update_rule(n, log='x')", "argument 'rule_id' should be a valid string"),
+        ("while True:\n    pass", "wall"),
+        ("rule_system.delete_rule('rule_1')", "edit 4, delete_rule rule_1: rule_2 would still name rule_1"),
+        ("rule_system.wirte_rule('x')", "did you mean rule_system.write_rule"),
+        (CAUGHT.format("delete_rule('rule_8')"), "edit 4, delete_rule rule_8: there is no rule_8"),
+        (CAUGHT.format("delete_rule(*[8])"), "the arguments of 1 calls were wrong"),
     ],
 )
-def test_three_sound_calls_before_a_bad_one_are_not_applied(sandbox: Sandbox, code: str, told: str) -> None:
-    assert told in refused(sandbox, code)
+def test_valid_calls_before_a_bad_one_are_not_applied(sandbox: Sandbox, bad: str, message: str) -> None:
+    assert message in refused(sandbox, THREE + bad)
 
 
-def test_a_refused_call_spoils_the_batch_even_if_the_code_catches_it(sandbox: Sandbox) -> None:
-    code = THREE + "try:\n    rule_system.delete_rule('rule_8')\nexcept ValueError:\n    pass"
-    assert "edit 4, delete_rule rule_8: there is no rule_8" in refused(sandbox, code)
-    hidden = THREE + "try:\n    rule_system.delete_rule(*[8])\nexcept Exception:\n    pass"
-    assert "the arguments of 1 calls were wrong" in refused(sandbox, hidden)
+def test_every_refused_call_is_reported_once(sandbox: Sandbox) -> None:
+    bad = [CAUGHT.format(f"delete_rule('{id}')") for id in ("rule_7", "rule_8")]
+    message = refused(sandbox, "\n".join([*bad, "rule_system.delete_rule('rule_9')"]))
+    assert [message.count(f"there is no {id}") for id in ("rule_7", "rule_8", "rule_9")] == [1, 1, 1]
 
 
-def test_every_refused_call_is_told(sandbox: Sandbox) -> None:
-    code = """
-for id in ["rule_7", "rule_8"]:
-    try:
-        rule_system.delete_rule(id)
-    except ValueError as error:
-        print(error)
-rule_system.delete_rule("rule_9")
-"""
-    told = refused(sandbox, code)
-    assert all(told.count(f"there is no {id}") == 1 for id in ("rule_7", "rule_8", "rule_9"))
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("rule_system.update_rule('rule_0', log='x')", "stop_generating was called before it"),
+        (CAUGHT.format("get_trajectory(['task/1'])"), "edit 1, get_trajectory: stop_generating was called before it"),
+    ],
+)
+def test_calls_after_stop_generating_are_refused(sandbox: Sandbox, call: str, message: str) -> None:
+    assert message in refused(sandbox, f"rule_system.stop_generating()\n{call}")
 
 
-def test_calls_after_stop_generating_are_refused(sandbox: Sandbox) -> None:
-    code = "rule_system.stop_generating()\nrule_system.update_rule('rule_0', log='x')"
-    assert "stop_generating was called before it" in refused(sandbox, code)
-    code = (
-        "rule_system.stop_generating()\ntry:\n    rule_system.get_trajectory(['task/1'])\nexcept ValueError:\n    pass"
-    )
-    assert "edit 1, get_trajectory: stop_generating was called before it" in refused(sandbox, code)
-
-
-def test_stopping_alone_is_an_empty_batch(sandbox: Sandbox) -> None:
+def test_stopping_without_edits_is_an_empty_batch(sandbox: Sandbox) -> None:
     result = edited(sandbox, "rule_system.stop_generating()\nrule_system.stop_generating()")
     assert result.change is not None
     assert result.change.on(BOOK) == BOOK
     assert (result.stopped, result.change.touched) == (True, ())
 
 
-@pytest.mark.parametrize("code", ["x = 1", "if False:\n    rule_system.stop_generating()"])
-def test_code_that_calls_nothing_is_told_what_there_is(sandbox: Sandbox, code: str) -> None:
-    told = refused(sandbox, code)
-    assert "called nothing" in told
-    assert "call rule_system.write_rule, rule_system.update_rule, rule_system.delete_rule" in told
-    assert "rule_system.stop_generating() if nothing is to do" in told
+def test_code_that_calls_nothing_is_refused(sandbox: Sandbox) -> None:
+    message = refused(sandbox, "if False:\n    rule_system.stop_generating()")
+    assert "called nothing" in message
+    assert "call rule_system.write_rule, rule_system.update_rule, rule_system.delete_rule" in message
+    assert "rule_system.stop_generating() if nothing is to do" in message
 
 
 @pytest.mark.parametrize("code", ["", "# nothing to do", "def edits():\n    rule_system.stop_generating()"])
@@ -141,22 +124,21 @@ def test_code_that_does_nothing_is_not_run(sandbox: Sandbox, code: str) -> None:
     assert "The code was not run" in refused(sandbox, code)
 
 
-def test_a_function_that_is_not_permitted_is_not_there(sandbox: Sandbox) -> None:
-    told = refused(sandbox, "rule_system.delete_rule('rule_0')", BUILDER[Case.DIRECT_SUCCESS])
-    assert "rule_system has no action or attribute delete_rule" in told
+def test_a_forbidden_function_is_unknown(sandbox: Sandbox) -> None:
+    message = refused(sandbox, "rule_system.delete_rule('rule_0')", BUILDER[Case.DIRECT_SUCCESS])
+    assert "rule_system has no action or attribute delete_rule" in message
 
 
-def test_trajectories_are_shown_whether_printed_or_not(sandbox: Sandbox) -> None:
+def test_requested_episodes_are_shown_whether_printed_or_not(sandbox: Sandbox) -> None:
     silent = edited(sandbox, "rule_system.get_trajectory(['task/1', 'task/2'])", CONSOLIDATOR)
-    assert silent.message == "\n".join(OPENED.values())
+    assert silent.message == "\n".join(EPISODES.values())
     assert silent.change is not None
     assert not silent.stopped
     printed = edited(sandbox, "print('Look:', rule_system.get_trajectory(['task/2']))", CONSOLIDATOR)
-    assert printed.message == f"Look: {OPENED['task/2']}"
+    assert printed.message == f"Look: {EPISODES['task/2']}"
     assert "KeyError: 'task/3'" in refused(sandbox, "rule_system.get_trajectory(['task/3'])", CONSOLIDATOR)
 
 
-def test_only_edits_that_fit_each_other_are_taken(sandbox: Sandbox) -> None:
-    """Faults that only the whole batch shows are told by edit."""
+def test_a_batch_whose_edits_do_not_fit_together_is_refused(sandbox: Sandbox) -> None:
     code = "rule_system.update_rule('rule_3', content='Boxes stick. See rule_6.')"
     assert "The calls do not fit together" in refused(sandbox, code)

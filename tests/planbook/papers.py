@@ -1,0 +1,112 @@
+"""Runs with given endings beside the tables of papers."""
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from planbook.config import Config
+from planbook.envs import Task
+from planbook.papers.comparison import ComparedPaper, PaperComparison, compare_with_papers
+from planbook.papers.published import Publication, PublishedTable, publications
+from planbook.papers.tables import paper_tables
+from planbook.planner import Ending, Outcome
+from planbook.results.measures import known_milestones
+from planbook.results.summary import summarise
+from planbook.results.table import read_run
+from planbook.runs import Entry, Run
+from planbook.terminal.printing import print_parts
+from tests.command import ROOT
+from tests.rows import ask
+
+AUTOMANUAL, ADAPT, DEPS, AGENTKIT, ADVOCATE = publications()
+ENVIRONMENTS = ROOT / "tests" / "paper_environments.py"
+ALFWORLD_TASKS = {
+    "pick_and_place": 24,
+    "pick_clean_then_place": 31,
+    "pick_heat_then_place": 23,
+    "pick_cool_then_place": 21,
+    "look_at_obj": 18,
+    "pick_two_obj": 17,
+}
+"""The unseen games of ALFWorld, by type."""
+
+
+def table(paper: Publication, number: int) -> PublishedTable:
+    """Return the only table of a paper with that number."""
+    (found,) = [each for each in paper.tables if each.table == number]
+    return found
+
+
+def values(paper: Publication, number: int, method: str, variant: str = "", model: str = "") -> dict[str, float]:
+    """Return the figures of the only such row of a table; an empty model stands for any."""
+    rows = [each for each in table(paper, number).rows if (each.method, each.variant) == (method, variant)]
+    (row,) = [each for each in rows if model in ("", each.model)]
+    return row.values
+
+
+class Comparison:
+    """The comparison of a run with papers, and its tables as printed."""
+
+    def __init__(self, compared: PaperComparison) -> None:
+        self.compared, self.ours = compared, compared.ours
+        screen = Console(file=StringIO(), width=140, highlight=False, emoji=False, markup=False)
+        print_parts(screen, paper_tables(compared))
+        assert isinstance(screen.file, StringIO)
+        self.text = screen.file.getvalue()
+
+    def paper(self, name: str = "") -> ComparedPaper:
+        """Return the comparison with the paper of that name, or with the only paper."""
+        (found,) = [each for each in self.compared.papers if name in ("", each.paper)]
+        return found
+
+    def tables(self, paper: str = "") -> list[int]:
+        """Return the numbers of the paper's tables."""
+        return [each.table.table for each in self.paper(paper).tables]
+
+    def differs(self, paper: str = "") -> dict[str, tuple[str, str]]:
+        """Return the differences from the paper's setting: ours and theirs, by what differs."""
+        return {each.what: (each.ours, each.theirs) for each in self.paper(paper).differs}
+
+    def row(self, title: str, name: str) -> list[str]:
+        """Return the cells after the name of a row, in the first table whose title has these words."""
+        lines = self.text.partition(title)[2].split("└")[0].splitlines()
+        (line,) = [each for each in lines if each.startswith(f"│ {name} ")]
+        return [cell.strip() for cell in line.strip("│").split("│")][1:]
+
+
+def solved_if(solved: bool, **more: Any) -> Ending:
+    """Return the ending of a solved episode, or of one that failed."""
+    return Ending(outcome=Outcome.DIRECT_SUCCESS if solved else Outcome.FAILURE, cause="" if solved else "x", **more)
+
+
+def compare(
+    folder: Path,
+    config: Config,
+    counts: Mapping[str, int],
+    ending: Callable[[Entry], Ending],
+    *,
+    model: str = "",
+    params: Mapping[str, Any] | None = None,
+    events: Callable[[Run, Entry], None] = lambda run, entry: None,
+) -> Comparison:
+    """Write a run with this many tasks of each type below the folder, and compare it with the papers."""
+    tasks = [
+        Task(id=f"{kind}/{number}", env=config.env, split="s", type=kind, goal="g", params=dict(params or {}))
+        for kind, count in counts.items()
+        for number in range(count)
+    ]
+    path = folder / f"run {len(list(folder.iterdir()))}"
+    with closing(Run.create(path, config, tasks)) as run:
+        if model:
+            run.store.put("task/0", "ask", 0, ask("planner", "openai:x", "t", served=model))
+        for entry in run.entries():
+            events(run, entry)
+            run.store.put(entry.path, "outcome", 0, ending(entry).model_dump(mode="json"))
+        results = list(read_run(run).episodes.values())
+    compared = compare_with_papers(config, summarise(results, 1.0, str(path), known=known_milestones(config)))
+    assert compared is not None
+    return Comparison(compared)

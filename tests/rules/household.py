@@ -1,0 +1,47 @@
+"""Found types of household tasks: things are put or heated in places."""
+
+from planbook.rules.found_types import Solved, with_solved
+from planbook.rules.types import FoundType
+
+PUT = """
+def find(agent, thing, places):
+    for place in places:
+        if thing in agent.go_to(place):
+            return place
+    raise ValueError(f"no {thing}")
+
+what, target = "WHAT", "TARGET"
+where = find(agent, what, task.observation.split())
+agent.take(f"{what} 1", where)
+print("taken", what, where)
+agent.put(what, target)
+"""
+HEAT = PUT.replace("agent.put(", 'agent.heat(what, "microwave")\nagent.put(')
+THINGS = ("mug", "egg", "apple", "book", "lettuce")
+PLACES = ("desk", "shelf", "fridge", "sofa", "cabinet")
+
+
+def put(what: str, target: str, goal: str = "put a {} in {}.") -> Solved:
+    """Return a solved task of putting a thing in a place."""
+    return _solved("put", PUT, what, target, goal)
+
+
+def heat(what: str, target: str, goal: str = "heat some {} and put it in {}.") -> Solved:
+    """Return a solved task of heating a thing and putting it in a place."""
+    return _solved("heat", HEAT, what, target, goal)
+
+
+def _solved(name: str, plan: str, what: str, target: str, goal: str) -> Solved:
+    code = plan.replace("WHAT", what).replace("TARGET", target)
+    return Solved(f"{name}/{what}/{target}/{goal}", goal.format(what, target), code)
+
+
+def found(*solved: Solved) -> tuple[FoundType, ...]:
+    """Return the types of solved tasks."""
+    types: tuple[FoundType, ...] = ()
+    for each in solved:
+        types = with_solved(types, each)
+    return types
+
+
+HOUSEHOLD = found(put("mug", "desk"), heat("egg", "fridge"), put("book", "shelf"), heat("apple", "sofa"))
