@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from planbook.sandbox import Limits, Sandbox
+from planbook.sandbox import Fault, Limits, Sandbox, Session
 from planbook.sandbox.policy.compiler import compile_cell
 
 
@@ -23,6 +23,8 @@ def sections(file: Path) -> Iterator[tuple[str, str]]:
 
 
 HERE = Path(__file__).parent
+GOOD_PLANS = dict(sections(HERE / "checks" / "good.txt"))
+"""Plans like those that models write. A check must pass them."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,13 @@ class Ran:
     type: str = ""
     message: str = ""
     line: int | None = None
+
+
+def fault_of(session: Session, code: str) -> Fault:
+    """Run a cell that must end with a fault, and return the fault."""
+    fault = session.run(code).fault
+    assert fault is not None, code[:200]
+    return fault
 
 
 @cache

@@ -1,12 +1,11 @@
-"""Texts for the tests of streaming: programs, recorded replies, and code that is awkward to split."""
+"""Texts for the tests of reading and streaming: programs, recorded replies, and code that is awkward to split."""
 
 import json
 from functools import cache
 from pathlib import Path
 
 from planbook.sandbox import read_reply
-from tests.sandbox.good_plans import GOOD_PLANS
-from tests.sandbox.plans import snippets
+from tests.sandbox.plans import GOOD_PLANS, snippets
 
 RECORDINGS = Path(__file__).parents[2] / "manuals" / "recordings"
 PROGRAMS: dict[str, str] = {str(each.id): each.values[0] for each in snippets("compatibility")} | GOOD_PLANS
@@ -34,10 +33,24 @@ AWKWARD = {
     "names of builtins": "open = 1\nprint(open)\ndef input():\n    return 2\nprint(input())\n",
 }
 
+DOCSTRING = '''def look(box):
+    """Open a box.
+
+    ```python
+    agent.open("decoy")
+    ```
+    """
+    return agent.open(box)
+
+look("box_1")
+'''
+STRING = 'text = """\n```python\nagent.open("decoy")\n```\n"""\nagent.open("box_1")\n'
+"""Bare code with a fence that is no part of the reply's layout."""
+
 
 @cache
 def recorded_replies() -> tuple[str, ...]:
-    """Every reply of the recordings that ship that marks its code as Python, once."""
+    """Return the replies of the shipped recordings that mark their code as Python, without duplicates."""
     texts = [
         json.loads(line)["text"]
         for path in sorted(RECORDINGS.glob("*.jsonl"))
@@ -48,6 +61,6 @@ def recorded_replies() -> tuple[str, ...]:
 
 @cache
 def recorded_code() -> tuple[str, ...]:
-    """The plans in those replies."""
+    """Return the plans in those replies."""
     read = map(read_reply, recorded_replies())
     return tuple(dict.fromkeys(reply.code for reply in read if reply.problem is None))
