@@ -1,9 +1,12 @@
-"""Reading: replies to plans, plans to parts, broken code to the place where it breaks."""
+"""Reading replies: plans, their definitions, and the places of syntax errors."""
 
 import ast
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from textwrap import dedent
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,97 +15,20 @@ from hypothesis import strategies as st
 from planbook.sandbox import Fault, FaultKind, carry, carryable, defined_names, read_reply
 from planbook.sandbox.reading.definitions import step_numbers
 from planbook.sandbox.reading.reply import MAX_REPLY_CHARS
-from tests.sandbox.plans import GOOD_PLANS
-from tests.sandbox.streamed import DOCSTRING, STRING
+from tests.sandbox.plans import GOOD_PLANS, HERE, sections
+from tests.sandbox.streamed import STRING
 
-HELPER = "def find(agent):\n    return agent.look()"
 CALL = 'agent.go_to("desk_1")'
 
-# Replies: name -> (reply, code, before, after)
-READABLE: dict[str, tuple[str, str, str, str]] = {
-    "fenced": (f"I go.\n```python\n{CALL}\n```\nDone.", CALL, "I go.", "Done."),
-    "capital": (f"```Python\n{CALL}\n```", CALL, "", ""),
-    "with attributes": (f'```python title="plan.py"\n{CALL}\n```', CALL, "", ""),
-    "braces": (f"```{{.python}}\n{CALL}\n```", CALL, "", ""),
-    "no language": (f"Plan:\n```\n{CALL}\n```", CALL, "Plan:", ""),
-    "tildes": (f"~~~python\n{CALL}\n~~~", CALL, "", ""),
-    "longer fence": (f"````python\nx = '''\n```\n'''\n{CALL}\n````", f"x = '''\n```\n'''\n{CALL}", "", ""),
-    "fence inside a docstring": (
-        f"```python\ndef f():\n    '''Like so:\n    ```\n    f()\n    ```\n    '''\n{CALL}\n```\nbye",
-        f"def f():\n    '''Like so:\n    ```\n    f()\n    ```\n    '''\n{CALL}",
-        "",
-        "bye",
-    ),
-    "python fence inside a string": (
-        f"```python\nexample = '''\n```python\nf()\n```\n'''\n{CALL}\n```",
-        f"example = '''\n```python\nf()\n```\n'''\n{CALL}",
-        "",
-        "",
-    ),
-    "unclosed": (f"I go.\n```python\n{CALL}", CALL, "I go.", ""),
-    "windows": (f"I go.\r\n```python\r\nif x:\r\n    {CALL}\r\n```\r\n", f"if x:\n    {CALL}", "I go.", ""),
-    "old mac": (f"```python\rif x:\r    {CALL}\r```", f"if x:\n    {CALL}", "", ""),
-    "indented fence": (f"1. Go:\n   ```python\n   if x:\n       {CALL}\n   ```", f"if x:\n    {CALL}", "1. Go:", ""),
-    "quoted fence": (f"> ```python\n> {CALL}\n> ```", CALL, "", ""),
-    "indented code": (f"```python\n    x = 1\n    if x:\n        {CALL}\n```", f"x = 1\nif x:\n    {CALL}", "", ""),
-    "tabs": (f"```python\nif x:\n\t{CALL}\n```", f"if x:\n\t{CALL}", "", ""),
-    "two blocks": (
-        f"First:\n```python\n{HELPER}\n```\nthen\n```python\n{CALL}\n```",
-        f"{HELPER}\n{CALL}",
-        "First:",
-        "",
-    ),
-    "function revised": (
-        f"```python\n{HELPER}\n```\nBetter:\n```python\n{HELPER} + '!'\nfind(agent)\n```",
-        f"{HELPER} + '!'\nfind(agent)",
-        "",
-        "",
-    ),
-    "helper kept, step revised": (
-        f"```python\n{HELPER}\n```\n```python\n# [Step 1] a\nfind(1)\n```\n```python\n# [Step 1] a\nfind(agent)\n```",
-        f"{HELPER}\n# [Step 1] a\nfind(agent)",
-        "",
-        "",
-    ),
-    "output beside the code": (
-        f"```python\n{CALL}\n```\n```\nOn desk_1, you see a mug.\n```",
-        CALL,
-        "",
-        "```\nOn desk_1, you see a mug.\n```",
-    ),
-    "output without mark, code without mark": (
-        f"```\nYou see a mug.\n```\n```\n{CALL}\n```",
-        CALL,
-        "```\nYou see a mug.\n```",
-        "",
-    ),
-    "another language beside": (f"```json\n{{}}\n```\n```python\n{CALL}\n```", CALL, "```json\n{}\n```", ""),
-    "bare code": (f"{HELPER}\n\n{CALL}\n", f"{HELPER}\n\n{CALL}", "", ""),
-    "prose, then code": (f"I will go there now.\n\nx = 1\n{CALL}\n", f"x = 1\n{CALL}", "I will go there now.", ""),
-    "code between prose": (
-        f"Let's go (fast):\nif x:\n    {CALL}\nelse:\n    agent.look()\nThat's all.",
-        f"if x:\n    {CALL}\nelse:\n    agent.look()",
-        "Let's go (fast):",
-        "That's all.",
-    ),
-    "words that parse": (f"Done\n{CALL}\nFinished", CALL, "Done", "Finished"),
-    "bare code over several lines": (
-        f"Now:\nplaces = [\n'desk_1',\n'bed_1',\n]\ntext = '''\nany prose, here\n'''\n{CALL}",
-        f"places = [\n'desk_1',\n'bed_1',\n]\ntext = '''\nany prose, here\n'''\n{CALL}",
-        "Now:",
-        "",
-    ),
-    "bare decorated": ("@cache\ndef f():\n    return 1\nf()", "@cache\ndef f():\n    return 1\nf()", "", ""),
-    "fence inside a docstring of bare code": (DOCSTRING, DOCSTRING.rstrip(), "", ""),
-    "fence inside a string of bare code": (STRING, STRING.rstrip(), "", ""),
-    "prose, then code with a fence inside": (f"I look.\n\n{DOCSTRING}", DOCSTRING.rstrip(), "I look.", ""),
-    "draft with a fence inside, then a block": (
-        f"{STRING}\nThe plan:\n\n```python\n{CALL}\n```\n",
-        CALL,
-        "The plan:",
-        "",
-    ),
-}
+
+def replies() -> Iterator[Any]:
+    """Yield the replies of ``checks/replies.txt``, as lines. The first character of a line says where it belongs.
+
+    ``|`` marks the code of the plan, ``<`` and ``>`` the text before and after it; the other lines are left out.
+    """
+    for name, body in sections(HERE / "checks" / "replies.txt"):
+        yield pytest.param(body.removesuffix("\n").split("\n"), id=name)
+
 
 # name -> (reply, type, line in the code, a part of message and hint)
 UNUSABLE: dict[str, tuple[str, str, int | None, str]] = {
@@ -122,14 +48,30 @@ UNUSABLE: dict[str, tuple[str, str, int | None, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", READABLE)
-def test_a_plan_is_read_and_its_lines_are_found_in_the_reply(name: str) -> None:
-    text, code, before, after = READABLE[name]
+@pytest.mark.parametrize("lines", replies())
+def test_a_plan_is_read_and_its_lines_are_found_in_the_reply(lines: list[str]) -> None:
+    reply = read_reply("\n".join(line[1:] for line in lines))
+    before, code, after = ("\n".join(line[1:] for line in lines if line[:1] == mark) for mark in "<|>")
+    assert (reply.code, reply.before, reply.after, reply.problem) == (dedent(code), before, after, None)
+    places = [number for number, line in enumerate(lines, 1) if line[:1] == "|"]
+    assert [reply.reply_line(number) for number in range(1, len(places) + 1)] == places
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (f"```python\r\nif x:\r\n    {CALL}\r\n```\r\n", f"if x:\n    {CALL}"),
+        (f"```python\rif x:\r    {CALL}\r```", f"if x:\n    {CALL}"),
+        (f"> ```python\n> {CALL}\n> ```", CALL),
+        (f"{STRING}\nThat was a draft. The plan:\n\n```python\n{CALL}\n```\n", CALL),
+    ],
+    ids=["Windows", "old Mac", "quoted fence", "draft with a fence inside, then a block"],
+)
+def test_a_plan_is_read_from_other_forms(text: str, code: str) -> None:
     reply = read_reply(text)
-    assert (reply.code, reply.before, reply.after, reply.problem) == (code, before, after, None)
+    assert (reply.code, reply.problem) == (code, None)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    for number, line in enumerate(code.split("\n"), start=1):
-        assert line in lines[reply.reply_line(number) - 1]
+    assert all(line in lines[reply.reply_line(number) - 1] for number, line in enumerate(code.split("\n"), 1))
 
 
 @pytest.mark.parametrize("name", UNUSABLE)
@@ -139,10 +81,6 @@ def test_an_unusable_reply_is_explained(name: str) -> None:
     assert problem is not None
     assert (problem.kind, problem.type, problem.line) == (FaultKind.CHECK, kind, line)
     assert message in f"{problem.message} {problem.hint}"
-
-
-def test_a_revised_block_is_left_out() -> None:
-    assert read_reply(READABLE["function revised"][0]).places == ((1, 7),)
 
 
 def test_a_name_with_an_invisible_character_is_kept_and_refused() -> None:
@@ -282,14 +220,6 @@ def test_carried_code_runs_in_another_namespace() -> None:
     exec(carried, space)
     assert eval('clean("a mug, a cup, a mug and a mug")', space) == ["mug", "cup", "mug"]
     assert "visit" not in carried
-
-
-def test_carrying_keeps_the_order_of_definitions() -> None:
-    code = "def base():\n    return 1\n\nclass A:\n    size = 2\n\nclass B(A):\n    two = base\n"
-    code += "\nX = 3\ndef f(x=X):\n    return B, x\n"
-    space: dict[str, object] = {}
-    exec(carry(code, ["f"]), space)
-    assert {"base", "A", "B", "X", "f"} <= space.keys()
 
 
 def error_in(code: str) -> Fault | None:
