@@ -16,14 +16,14 @@ from planbook.sandbox.policy.compiler import compile_cell
 
 
 def sections(file: Path) -> Iterator[tuple[str, str]]:
-    """The title of each section, and the lines below it."""
+    """Yield the title of each section and the lines below it."""
     for section in file.read_text(encoding="utf-8").split("### ")[1:]:
         title, _, body = section.partition("\n")
         yield title, body
 
 
 HERE = Path(__file__).parent
-GOOD_PLANS = dict(sections(HERE / "checks" / "good.txt"))
+GOOD_PLANS = dict(sections(HERE / "tables" / "good_plans.txt"))
 """Plans like those that models write. A check must pass them."""
 
 

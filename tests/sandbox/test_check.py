@@ -32,11 +32,11 @@ Found = list[tuple[int | None, str]]
 
 
 def faulty_plans() -> Iterator[Any]:
-    """Yield the plans of ``checks/faulty.txt`` with their faults and a part of what the first fault says.
+    """Yield the plans of ``tables/faulty_plans.txt`` with their faults and a part of what the first fault says.
 
     The titles read ``NAME -> LINE TYPE, LINE TYPE: MESSAGE``; the line of a fault of the whole plan is ``-``.
     """
-    for title, body in sections(HERE / "checks" / "faulty.txt"):
+    for title, body in sections(HERE / "tables" / "faulty_plans.txt"):
         name, _, faults_and_message = title.partition(" -> ")
         faults, _, message = faults_and_message.partition(": ")
         found = [(None if line == "-" else int(line), kind) for line, kind in map(str.split, faults.split(", "))]

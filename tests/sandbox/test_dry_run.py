@@ -1,4 +1,4 @@
-"""Reports of dry runs, and that they are true: plans are compared with their real runs in the toy environment.
+"""Reports of dry runs. Plans are also run in the toy environment, which must confirm the reports.
 
 PLANBOOK_DRY_RUNS=5000 compares more random plans than usual.
 """
@@ -30,7 +30,7 @@ def dry_run(plan: str) -> DryRun:
 
 def plans(table: str) -> Iterator[Any]:
     """Yield the plans of a table, each with the numbers in its title, ``NAME -> NUMBER, NUMBER``."""
-    for title, plan in sections(HERE / "checks" / table):
+    for title, plan in sections(HERE / "tables" / table):
         name, _, numbers = title.partition(" ->")
         yield pytest.param(plan.rstrip("\n"), [int(number) for number in numbers.split(",") if number], id=name)
 

@@ -22,11 +22,11 @@ CALL = 'agent.go_to("desk_1")'
 
 
 def replies() -> Iterator[Any]:
-    """Yield the replies of ``checks/replies.txt``, as lines. The first character of a line says where it belongs.
+    """Yield the replies of ``tables/replies.txt``, as lines. The first character of a line says where it belongs.
 
     ``|`` marks the code of the plan, ``<`` and ``>`` the text before and after it; the other lines are left out.
     """
-    for name, body in sections(HERE / "checks" / "replies.txt"):
+    for name, body in sections(HERE / "tables" / "replies.txt"):
         yield pytest.param(body.removesuffix("\n").split("\n"), id=name)
 
 
