@@ -106,25 +106,10 @@ HONEST = [
 ]
 HOSTILE = [  # and the messages of test_hostile_worker.py
     b"\xff\xfe",
-    b'"print"',
-    b"{}",
-    b"[]",
-    b"[1]",
-    b"[[]]",
-    b'["print"]',
-    b'["print",1]',
-    b'["print","a","b"]',
-    b'["call",1,"f",{},[]]',
-    b'["call","1","f",[],{}]',
-    b'["call",true,"f",[],{}]',
-    b'["call",1,1,[],{}]',
-    b'["sleep",true]',
-    b'["sleep",NaN]',
-    b'["sleep",Infinity]',
-    b'["sleep",null]',
-    b'["end",1]',
-    b'["end",1,{}]',
     b'["end",' + b"[" * 5_000 + b"]" * 5_000 + b",[]]",
+    *b"""{} [] [1] [[]] "print" ["print"] ["print",1] ["print","a","b"] ["call",1,"f",{},[]] ["call","1","f",[],{}]
+    ["call",true,"f",[],{}] ["call",1,1,[],{}] ["sleep",true] ["sleep",NaN] ["sleep",Infinity] ["sleep",null] ["end",1]
+    ["end",1,{}]""".split(),
 ]
 
 
