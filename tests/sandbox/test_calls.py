@@ -44,10 +44,8 @@ def test_defaults_are_those_of_the_function(sandbox: Sandbox) -> None:
         ("f(f)", "TypeError", "not HostFunction"),
         ("f(float('nan'))", "ValueError", "f(): argument 'place'"),
         ("f('\\ud800')", "ValueError", "f(): argument 'place' must be text without lone surrogates"),
-        ("f('x' * 100_001)", "ValueError", "at most 100000"),
         ("f('x' * 2_000_000)", "ValueError", "the arguments take 2,000,0"),
         ("a = []\na.append(a)\nf(a)", "ValueError", "lists and dicts may be nested at most 32 deep"),
-        ("f(10 ** 30)", "ValueError", "64 bits"),
     ],
 )
 def test_wrong_arguments_never_reach_the_function(sandbox: Sandbox, call: str, kind: str, message: str) -> None:

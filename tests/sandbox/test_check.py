@@ -71,7 +71,7 @@ def test_a_good_plan_passes_and_runs_in_plain_python(name: str) -> None:
         exec(code, space)
 
 
-@pytest.mark.parametrize(("code", "expected", "message"), faulty_plans())
+@pytest.mark.parametrize(("code", "expected", "message"), list(faulty_plans()))
 def test_a_faulty_plan_is_refused(code: str, expected: Found, message: str) -> None:
     found = faults_of(code)
     assert [(fault.line, fault.type) for fault in found] == expected

@@ -35,7 +35,7 @@ def plans(table: str) -> Iterator[Any]:
         yield pytest.param(plan.rstrip("\n"), [int(number) for number in numbers.split(",") if number], id=name)
 
 
-@pytest.mark.parametrize(("plan", "lines"), plans("dry_faults.txt"))
+@pytest.mark.parametrize(("plan", "lines"), list(plans("dry_faults.txt")))
 def test_calls_that_cannot_succeed_are_reported_and_no_others(plan: str, lines: list[int]) -> None:
     run = dry_run(plan)
     assert [fault.line for fault in run.faults] == lines
@@ -49,7 +49,7 @@ def test_a_fault_says_why_the_call_cannot_succeed_and_since_which_line() -> None
     assert (fault.type, fault.line, fault.source.strip()) == ("cannot-succeed", 6, "agent.put(x)")
 
 
-@pytest.mark.parametrize(("plan", "counts"), plans("dry_counts.txt"))
+@pytest.mark.parametrize(("plan", "counts"), list(plans("dry_counts.txt")))
 def test_calls_that_are_followed_and_those_that_are_not_are_counted(plan: str, counts: list[int]) -> None:
     run = dry_run(plan)
     assert ([run.calls, run.unfollowed], run.faults) == (counts, ())

@@ -59,28 +59,21 @@ def test_processor_time_is_counted_for_each_cell(sandbox: Sandbox) -> None:
             assert session.run("for i in range(1_000_000):\n    pass").fault is None
 
 
-@pytest.mark.parametrize(
-    ("code", "name", "message"),
-    [
-        ("'a' * 10 ** 10", "memory", "more than 64 MB of memory"),
-        ("import time\nfor _ in range(9):\n    time.sleep(6)", "sleep", "slept for more than 30 s in all"),
-        ("#" * 10_001, "source", "more than 10000 characters"),
-    ],
-    ids=["memory", "sleep", "source"],
-)
-def test_memory_sleep_and_source_are_limited(any_sandbox: Sandbox, code: str, name: str, message: str) -> None:
-    run_to_limit(any_sandbox, code, SMALL, name, message)
+LIMITED = {
+    "memory": ("'a' * 10 ** 10", "more than 64 MB of memory"),
+    "sleep": ("import time\nfor _ in range(9):\n    time.sleep(6)", "slept for more than 30 s in all"),
+    "source": ("#" * 10_001, "more than 10000 characters"),
+    "output": ("while True:\n    print('x' * 99)", "printed more than 1000 characters"),
+    "host_calls": ("while True:\n    f(1)", "more than 20 calls"),
+}
 
 
-def test_output_is_limited(any_sandbox: Sandbox) -> None:
-    code = "while True:\n    print('x' * 99)"
-    result = run_to_limit(any_sandbox, code, SMALL, "output", "printed more than 1000 characters")
-    assert len(result.output) == 1_000
-
-
-def test_host_calls_are_limited(any_sandbox: Sandbox) -> None:
-    result = run_to_limit(any_sandbox, "while True:\n    f(1)", SMALL, "host_calls", "more than 20 calls")
-    assert result.host_calls == 20
+@pytest.mark.parametrize("name", LIMITED)
+def test_other_resources_are_limited(any_sandbox: Sandbox, name: str) -> None:
+    code, message = LIMITED[name]
+    result = run_to_limit(any_sandbox, code, SMALL, name, message)
+    assert len(result.output) == (1_000 if name == "output" else 0)
+    assert result.host_calls == (20 if name == "host_calls" else 0)
 
 
 def test_a_plan_can_catch_a_memory_error_and_continue(sandbox: Sandbox) -> None:

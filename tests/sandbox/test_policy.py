@@ -4,9 +4,9 @@ import ast
 import gc
 import keyword
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import assume, given, settings
@@ -144,23 +144,6 @@ def test_all_names_of_restrictedpython_are_refused() -> None:
     assert set(ATTRIBUTES) <= REFUSED_ATTRIBUTES
 
 
-@pytest.mark.parametrize("statement", ["x = 3\nx", "x: int = 3\nx += 1\nx", "class A:\n    y = 1\n\n\nA().y"])
-def test_the_tail_is_the_final_expression(statement: str) -> None:
-    cell = compile_cell(statement, "plan")
-    assert cell.tail is not None
-    assert compile_cell(statement + "\npass", "plan").tail is None
-    assert max(line or 0 for _, _, line in cell.tail.co_lines()) == statement.count("\n") + 1
-
-
-def test_rewriting_keeps_lines() -> None:
-    source = "class A:\n    x = 1\n\na = A()\na.x += (\n    a.x\n)\ntype(a).__name__\n'{}'.format(\n    a.__class__)\n"
-    lines = {line for _, _, line in compile_cell(source, "plan").code.co_lines()}
-    assert lines <= {0, 1, 4, 5, 6, 8}
-    tail = compile_cell(source, "plan").tail
-    assert tail is not None
-    assert {line for _, _, line in tail.co_lines()} <= {0, 9, 10}
-
-
 WORDS = """def class if else for while try except finally with lambda yield return import from as global nonlocal match
 case async await del assert raise pass x y self __class__ _attr_ ( ) [ ] { } : ; , . = == += -> := * ** @ f'{x}' 'a'"""
 TOKENS = [*WORDS.split(), "\n", "\n  "]
@@ -215,21 +198,12 @@ def many_turns() -> Iterator[None]:
 
 @pytest.mark.usefixtures("many_turns")
 def test_threads_can_parse_at_the_same_time() -> None:
-    errors: list[BaseException] = []
-
-    def work() -> None:
+    def work(_: int) -> None:
         for _ in range(25):
             ring: list[object] = [Yielding() for _ in range(30)]
             ring.append(ring)
             del ring
-            try:
-                parse_source(SOURCE)
-            except SystemError as error:
-                errors.append(error)
+            parse_source(SOURCE)
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    with ThreadPoolExecutor(3) as pool:
+        assert len(list(pool.map(work, range(3)))) == 3

@@ -48,7 +48,7 @@ UNUSABLE: dict[str, tuple[str, str, int | None, str]] = {
 }
 
 
-@pytest.mark.parametrize("lines", replies())
+@pytest.mark.parametrize("lines", list(replies()))
 def test_a_plan_is_read_and_its_lines_are_found_in_the_reply(lines: list[str]) -> None:
     reply = read_reply("\n".join(line[1:] for line in lines))
     before, code, after = ("\n".join(line[1:] for line in lines if line[:1] == mark) for mark in "<|>")
