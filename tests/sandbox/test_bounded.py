@@ -109,7 +109,7 @@ def test_guesses_at_misspelt_arguments_are_limited_for_each_cell() -> None:
 
 
 def _answers_about(number: int) -> Answers:
-    """Return the answers of a session whose one function takes one of so many texts."""
+    """Return the answers of a session with one function, which accepts this number of texts."""
     choices = tuple(f"the thing {each:03d} on the shelf of the other room" for each in range(number))
 
     def take(thing: str) -> None: ...

@@ -24,7 +24,7 @@ from tests.sandbox.plans import run_in_sandbox
 
 
 def hints(source: str) -> list[str]:
-    """The hints of all faults that the policy finds."""
+    """Return the hints of all faults that the policy finds."""
     return [problem.hint for problem in find_problems(source)]
 
 
