@@ -43,12 +43,6 @@ def test_the_value_of_a_cell_is_that_of_its_final_expression(session: Session, c
     assert (result.value, result.fault) == (value, None)
 
 
-def test_two_sessions_share_nothing(sandbox: Sandbox) -> None:
-    with sandbox.session({}) as one, sandbox.session({}) as other:
-        one.run("x = 1")
-        assert fault_of(other, "x").type == "NameError"
-
-
 def test_attributes_are_refreshed_with_every_answer_and_every_cell(sandbox: Sandbox) -> None:
     attributes: dict[str, JsonValue] = {"agent.location": "desk_1", "agent.bag": [], "lamp.on": False}
 

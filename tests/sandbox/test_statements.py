@@ -4,8 +4,6 @@ import ast
 import time
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from planbook.sandbox import Fault, GrowingReply, Statement, parse, read_reply, statements_of
 from planbook.sandbox.reading.growing import StatementFinder
@@ -98,15 +96,6 @@ def test_a_reply_that_is_cut_anywhere_gives_the_same_statements(name: str, end: 
     for cut in range(len(text)):
         if end == "\n" or "\r" in text[max(cut - 1, 0) : cut + 1]:
             assert arrivals([text[:cut], text[cut:]]) == whole
-
-
-@given(st.data())
-@settings(max_examples=60, deadline=None)
-def test_a_recorded_reply_in_any_pieces_gives_the_same_statements(data: st.DataObject) -> None:
-    text = data.draw(st.sampled_from(recorded_replies()))
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=30)))
-    pieces = [text[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-    assert arrivals(pieces) == arrivals([text])
 
 
 def test_statements_are_those_of_the_plan_in_the_whole_reply() -> None:

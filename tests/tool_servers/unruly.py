@@ -1,4 +1,4 @@
-"""An MCP server that dies, hangs, lies about types, returns too much or binary data, changes tools, and reveals secrets.
+"""An MCP server that dies, hangs, lies about types, returns too much or binary data, changes tools and reveals secrets.
 
 With the argument "http" it serves streamable HTTP to clients that know the key, and prints its address.
 """
