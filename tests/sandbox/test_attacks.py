@@ -6,6 +6,7 @@ The escapes were found by an outside examiner. They may succeed inside their own
 import os
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from math import pi
 
@@ -104,13 +105,11 @@ SHORT = SMALL.model_copy(update={"wall_seconds": 0.35})
 
 @pytest.fixture(scope="module")
 def sandboxes() -> Iterator[dict[str, Sandbox]]:
-    opened = {
-        name: Sandbox(language_layer=language, without=without, unsafe_no_sandbox=True)
-        for name, (language, without) in LAYERS.items()
-    }
-    yield opened
-    for each in opened.values():
-        each.close()
+    with ExitStack() as stack:
+        yield {
+            name: stack.enter_context(Sandbox(language_layer=language, without=without, unsafe_no_sandbox=True))
+            for name, (language, without) in LAYERS.items()
+        }
 
 
 @pytest.mark.parametrize("attack", MACHINE, ids=lambda attack: attack.name)

@@ -32,19 +32,8 @@ x=1,
 await yield 1 1. 1j 0x1 1if 'a' b'a' import from def class if elif else: for while try: except finally: return break
 global x nonlocal x match case _ with async del assert pass [Step 1] python ``` ~~~ > é ﷺ 😀""".split()
 BLANKS = (" ", "\t", "\n", "\r", "\\\n", "\f", "\n\n", "\n ", "    ")
-FRAMES = (
-    "(|)",
-    "[|]",
-    "{|}",
-    "f(|)",
-    "x[|]",
-    "lambda:|",
-    "(|,)",
-    "not |",
-    "-|",
-    "f'{|}'",
-    "x if | else y",
-    "[|for x in y]",
+FRAMES = "(|) ; [|] ; {|} ; f(|) ; x[|] ; lambda:| ; (|,) ; not | ; -| ; f'{|}' ; x if | else y ; [|for x in y]".split(
+    " ; "
 )
 BLOCKS = ("def f():", "class A:", "if x:", "for x in y:", "while x:", "with x:", "try:", "match x:", "case x:")
 FENCES = ("{}", "```python\n{}\n```\n", "```\n{}\n```\n", "Prose.\n\n{}\n\nMore prose.\n", "x = '''\n{}\n")
