@@ -10,7 +10,7 @@ from tests.sandbox.given import echo
 from tests.sandbox.plans import fault_of, snippets
 
 
-def test_functions_are_called_as_python_calls_them(sandbox: Sandbox) -> None:
+def test_functions_take_positional_and_keyword_arguments(sandbox: Sandbox) -> None:
     with sandbox.session({"agent.echo": echo, "say": echo}) as session:
         assert session.run("agent.echo(1, 'b', c=[2])").value == [1, "b", {"c": [2]}]
         assert session.run("agent.echo(1, self=2)").value == [1, {"self": 2}]

@@ -30,7 +30,7 @@ PROGRAMS = list(snippets("compatibility"))
 RECORDINGS = Path(__file__).parents[2] / "manuals" / "recordings"
 
 
-def test_same_as_plain_python() -> None:
+def test_programs_do_the_same_as_in_plain_python() -> None:
     different = list[tuple[object, ...]]()
     for program in PROGRAMS:
         source = str(program.values[0])
@@ -99,7 +99,7 @@ def without_addresses(ran: Ran) -> Ran:
 
 @settings(max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs)
-def test_generated_programs_run_as_in_plain_python(unguarded: Sandbox, source: str) -> None:
+def test_generated_programs_run_like_in_plain_python(unguarded: Sandbox, source: str) -> None:
     """Plain Python also runs in a worker, so that sets have the same order."""
     assume(_is_python(source))
     assert find_problems(source) == []
@@ -142,7 +142,7 @@ def test_every_program_of_humaneval_but_the_one_that_calls_eval_passes() -> None
 @pytest.mark.deep
 @pytest.mark.skipif(not (SUITES / "test_re.py").exists(), reason="this installation of Python has no test suites")
 @pytest.mark.skipif(not REASONS.exists(), reason="there are no reasons for this version of Python")
-def test_the_suites_of_standard_modules_pass_or_have_a_reason() -> None:
+def test_failures_in_the_suites_of_standard_modules_have_a_reason() -> None:
     found = {module: compared(module) for module in MODULES}
     failed = [f"{module} {name}: {why}" for module, (_, reasons) in found.items() for name, why in reasons.items()]
     assert sorted(failed) == sorted(REASONS.read_text(encoding="utf-8").splitlines())

@@ -78,12 +78,12 @@ def check_same(zygotes: tuple[Sandbox, Sandbox], *cells: str) -> None:
 
 
 @pytest.mark.parametrize("way", [*CLOCKS, *RANDOM, *PROCESS])
-def test_it_is_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
+def test_time_and_random_numbers_are_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
     check_same(zygotes, PRELUDE, f"({way}, {way})")
 
 
 @pytest.mark.parametrize("way", ADDRESSES)
-def test_an_address_is_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
+def test_addresses_are_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
     personality = ctypes.CDLL(None).personality
     before = personality(READ_PERSONALITY)
     if personality(before | FIXED_ADDRESSES) < 0:

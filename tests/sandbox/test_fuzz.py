@@ -69,7 +69,7 @@ MANY = {
 
 
 @pytest.mark.parametrize("source", MANY.values(), ids=MANY)
-def test_thousands_of_faults_take_no_longer_than_one(source: str) -> None:
+def test_thousands_of_faults_are_found_quickly(source: str) -> None:
     """The host checks plans in its own process, so a slow check would stall it."""
     started = time.process_time()
     assert check(source, {})

@@ -157,7 +157,7 @@ def test_plans_inside_plans_are_killed_on_every_level(sandbox: Sandbox, how: How
     assert nested(sandbox, Reaper(lambda number: how), 2) == nested(sandbox, Reaper(), 2)
 
 
-def test_all_workers_are_killed_at_once(sandbox: Sandbox) -> None:
+def test_a_session_survives_when_all_workers_are_killed_at_once(sandbox: Sandbox) -> None:
     """Those of two plans, one inside the other, and those that stand ready."""
 
     def strike() -> str:

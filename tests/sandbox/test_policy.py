@@ -54,7 +54,7 @@ def test_a_refusal_says_what_to_write_instead(source: str, name: str, message: s
         compile_cell(source, "plan")
 
 
-def test_every_fault_at_once_in_the_order_of_lines() -> None:
+def test_all_faults_are_reported_at_once_in_the_order_of_lines() -> None:
     problems = find_problems("import os\nx = 1\nx.__code__ + eval('1')\n")
     assert [(p.line, p.type) for p in problems] == [
         (1, "forbidden-import"),
@@ -106,7 +106,7 @@ BUILTINS = "eval exec compile open input breakpoint help exit quit aiter anext".
 
 
 @pytest.mark.parametrize("name", BUILTINS)
-def test_a_builtin_that_plans_do_not_have(name: str, session: Session) -> None:
+def test_a_builtin_that_plans_do_not_have_is_refused(name: str, session: Session) -> None:
     assert [problem.type for problem in find_problems(name)] == ["forbidden-name"]
     hidden = session.run(f"globals()['__built' 'ins__'].get('{name}')")
     assert (hidden.fault, hidden.value) == (None, None)
@@ -118,7 +118,7 @@ pdb site sysconfig sqlite3 zipimport pty tty termios _thread _ctypes _socket pos
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_a_module_that_plans_do_not_have(name: str, session: Session) -> None:
+def test_a_module_that_plans_do_not_have_is_refused(name: str, session: Session) -> None:
     caught = f"try:\n    import {name}\nexcept ImportError as error:\n    print(error.name)"
     assert [problem.type for problem in find_problems(f"import {name}")] == ["forbidden-import"]
     assert [problem.type for problem in find_problems(f"from {name} import x")] == ["forbidden-import"]
@@ -131,7 +131,7 @@ io.TextIOWrapper json.codecs random._os enum.sys dataclasses.sys""".split()
 
 
 @pytest.mark.parametrize("dotted", MEMBERS)
-def test_a_member_that_plans_do_not_have(dotted: str, session: Session) -> None:
+def test_a_member_that_plans_do_not_have_is_refused(dotted: str, session: Session) -> None:
     module, _, name = dotted.partition(".")
     assert [problem.type for problem in find_problems(f"import {module}\n{dotted}")] == ["forbidden-import"]
     assert [problem.type for problem in find_problems(f"from {module} import {name}")] == ["forbidden-import"]
@@ -166,7 +166,7 @@ def test_no_repetition_makes_the_policy_raise(piece: str, times: int) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="_abcｇlobsﬁ", min_size=1, max_size=8))
-def test_unicode_spellings_are_judged_as_python_reads_them(name: str) -> None:
+def test_unicode_spellings_of_a_name_are_refused_alike(name: str) -> None:
     assume(name.isidentifier() and not keyword.iskeyword(name))
     seen = ast.parse(f"x.{name}", mode="eval").body
     assert isinstance(seen, ast.Attribute)

@@ -35,7 +35,7 @@ def patient() -> None:
 
 
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=6), st.lists(st.integers(0, 2_000), max_size=12))
-def test_frames_arrive_whole_however_the_stream_is_cut(payloads: list[bytes], at: list[int]) -> None:
+def test_frames_arrive_whole_when_the_stream_is_cut_anywhere(payloads: list[bytes], at: list[int]) -> None:
     here, there = ends()
     with here, there:
         parts = iter(cut(b"".join(pack(payload, CAP) for payload in payloads), at))

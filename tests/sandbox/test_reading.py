@@ -98,7 +98,7 @@ def test_a_return_outside_of_a_function_is_kept_and_refused(ending: str) -> None
 
 @pytest.mark.parametrize("name", GOOD_PLANS)
 @pytest.mark.parametrize("form", ["I go.\n\n```python\n{}```\n", "I go.\n\n~~~py\n{}~~~", "```python\n{}"])
-def test_good_plans_come_out_of_fences_unchanged(name: str, form: str) -> None:
+def test_good_plans_are_read_from_fences_unchanged(name: str, form: str) -> None:
     reply = read_reply(form.replace("{}", GOOD_PLANS[name]))
     assert reply.problem is None
     assert reply.code.rstrip("\n") == GOOD_PLANS[name].rstrip("\n")

@@ -156,7 +156,7 @@ def test_a_rebuilt_session_is_the_same(sandbox: Sandbox, cells: list[str], kills
         assert (broken.number, broken.calls) == (plain.number, plain.calls)
 
 
-def test_a_killed_worker_whose_channel_is_still_open_is_not_over_its_time(sandbox: Sandbox) -> None:
+def test_a_killed_worker_whose_channel_is_still_open_is_replaced(sandbox: Sandbox) -> None:
     killed: list[int] = []
 
     def kill_once() -> None:

@@ -10,7 +10,7 @@ from tests.sandbox.given import echo
 from tests.sandbox.plans import fault_of
 
 
-def test_names_live_on_from_cell_to_cell(session: Session) -> None:
+def test_names_are_kept_from_cell_to_cell(session: Session) -> None:
     assert session.run("def double(x):\n    return 2 * x\ny = 4").fault is None
     assert session.run("double(y)").value == 8
     assert session.run("y = y + 1\nprint(y, 'is y')").output == "5 is y\n"

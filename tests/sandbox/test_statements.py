@@ -64,7 +64,7 @@ def test_a_statement_is_found_with_the_first_line_of_the_next() -> None:
         ("7", False),
     ],
 )
-def test_which_statements_act(code: str, acting: bool) -> None:
+def test_statements_that_act_are_marked(code: str, acting: bool) -> None:
     assert [each.acts for each in statements_of(code.split("\n"))] == [acting]
 
 
