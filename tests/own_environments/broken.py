@@ -1,4 +1,4 @@
-"""An environment whose action fails in another way on each task; the fault of none is the plan's."""
+"""An environment whose action fails in a different way on each task. The plan is never at fault."""
 
 import sys
 from collections.abc import Sequence

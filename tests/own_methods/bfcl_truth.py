@@ -1,4 +1,4 @@
-"""Plays the ground truth of BFCL's tasks as plan code; as a peer, without the last call of each first turn."""
+"""Plays the ground truth of BFCL's tasks as plan code, with or without one of its calls."""
 
 import ast
 
@@ -9,10 +9,10 @@ from planbook.planner import Episode, Method, Options
 
 
 class Truth(Options):
-    """How the ground truth is changed."""
+    """The change of the ground truth."""
 
     left_out: int = -1
-    """Number of the call that is left out; -1 leaves out none."""
+    """Number of the call to leave out; -1 leaves out none."""
 
 
 def play(episode: Episode, options: BaseModel) -> None:
@@ -52,7 +52,7 @@ def functions(owner: str) -> list[str]:
 
 
 class Owned(ast.NodeTransformer):
-    """Names the API that has a function."""
+    """Qualifies the name of each called function with its API."""
 
     def __init__(self, owners: dict[str, str]) -> None:
         self._owners = owners

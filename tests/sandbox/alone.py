@@ -1,6 +1,6 @@
-"""Hold each mechanism of the kernel alone to the attacks on the machine, and print what effect they had; a program.
+"""A program that runs the attacks on the machine against each mechanism of the kernel alone, and prints their effects.
 
-It is run as several users and on hosts that grant less. Plans are plain Python here.
+Tests run it as several users and on hosts that grant less. Plans are plain Python here.
 """
 
 import json
@@ -21,14 +21,14 @@ ALONE: Mapping[str, frozenset[str]] = {
     "capabilities": frozenset({"capabilities", "undumpable"}),
     "all but seccomp": frozenset(ALL_MECHANISMS) - {"seccomp"},
 }
-"""Names as in the threat model, with the mechanisms that are left on."""
-SETS: Mapping[str, frozenset[str]] = {"none": frozenset(), **ALONE, "all": frozenset(ALL_MECHANISMS)}
+"""Names as in the threat model, with the mechanisms that stay active."""
+SETS: Mapping[str, frozenset[str]] = {**ALONE, "all": frozenset(ALL_MECHANISMS)}
 Effects = dict[str, list[str]]
-"""From the name of an attack to its kinds of effect, of attacks that had one."""
+"""Maps the names of attacks that had an effect to its kinds."""
 
 
-def look(machine: Machine, found: Iterable[Attack], kept: Iterable[str]) -> Effects | None:
-    """Return what attacks do against these mechanisms; None where the kernel does not grant them."""
+def measure(machine: Machine, found: Iterable[Attack], kept: Iterable[str]) -> Effects | None:
+    """Return the effects of attacks against these mechanisms; None if the kernel does not grant them."""
     without = [name for name in ALL_MECHANISMS if name not in kept]
     with Sandbox(language_layer=False, without=without, unsafe_no_sandbox=True) as opened:
         granted = {name for name, each in opened.mechanisms().items() if each.granted}
@@ -39,15 +39,13 @@ def look(machine: Machine, found: Iterable[Attack], kept: Iterable[str]) -> Effe
 
 
 def main(folders: list[str]) -> None:
-    """Print, as JSON, what the attacks of these folders do against each set of mechanisms."""
+    """Print, as JSON, the effects of the attacks of these folders against each set of mechanisms."""
     with Machine() as machine:
         found = attacks(*folders)
-        told: dict[str, Effects | None] = {"none": (plainly := look(machine, found, ()) or {})}
-        found = [attack for attack in found if attack.name in plainly]
-        for name, kept in SETS.items():
-            if name != "none":
-                told[name] = look(machine, found, kept)
-    print(json.dumps(told))
+        without_any = measure(machine, found, ()) or {}
+        found = [attack for attack in found if attack.name in without_any]
+        measured = {name: measure(machine, found, kept) for name, kept in SETS.items()}
+    print(json.dumps({"none": without_any, **measured}))
 
 
 if __name__ == "__main__":

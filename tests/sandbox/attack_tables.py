@@ -1,17 +1,16 @@
-"""The attacks, one a section of the tables; cells are separated by a line ``---``.
+"""The tables of attacks. Each section is an attack; a line ``---`` separates its cells.
 
 In the folders a section begins with a line ``### NAME -> OUTCOME``. The outcome is that of the first cell that does not
-finish, or of the last one: one of
+finish, or of the last one:
 
-    refused FAULT       before it runs, for this fault (sandbox.policy.rules)
+    refused FAULT       it does not run, for this fault (sandbox.policy.rules)
     raises EXCEPTION    of exactly this type
     limit NAME          one of sandbox.types.MESSAGES ends it
     gives JSON          it is harmless, and the last expression has this value
 
-``(plain Python too)`` after it says that the attack fails without any layer: Python itself, or the host, stands in its
-way. The attacks of the tables outside of the folders aim at the insides of their own worker, which are theirs to spoil:
-they have no outcome, and must have no effect on the host. ``deeds`` are what a plan does that got past the policy by
-one of the ``escapes``, which leave ``modules`` behind.
+``(plain Python too)`` after it means that the attack fails even without any layer, because of Python or the host. The
+attacks outside of the folders are directed at their own worker, which they may spoil: they have no outcome, and must
+have no effect on the host. ``deeds`` are what a plan does after one of the ``escapes``, which define ``modules``.
 """
 
 import json
@@ -46,10 +45,10 @@ class Host:
         functions: dict[str, Callable[..., object]] = {"agent.go_to": self.go_to, "host_act": self.act}
         return sandbox.session(functions, attributes=lambda: {"agent.location": "desk"}, limits=limits)
 
-    def touched(self, *results: CellResult) -> str:
-        """Return what an attack reached of the host; nothing if it reached nothing."""
-        told = " ".join(f"{result.output} {result.value} {result.faults}" for result in results)
-        if CANARY in told or self.secret != CANARY or vars(self).keys() != {"secret", "calls"}:
+    def reached(self, *results: CellResult) -> str:
+        """Return what an attack reached of the host; an empty text if it reached nothing."""
+        shown = " ".join(f"{result.output} {result.value} {result.faults}" for result in results)
+        if CANARY in shown or self.secret != CANARY or vars(self).keys() != {"secret", "calls"}:
             return "reached the host"
         return "" if all(type(call) is str for call in self.calls) else f"gave an action {self.calls}"
 
@@ -57,7 +56,7 @@ class Host:
 HERE = Path(__file__).parent / "attacks"
 PLAINLY = " (plain Python too)"
 AT_ONCE = 4
-"""Workers that run side by side: they mostly wait, for their start and their end."""
+"""Number of workers that run at the same time. Most of the time they wait."""
 T = TypeVar("T")
 WORDS = {FaultKind.CHECK: "refused", FaultKind.RAISED: "raises", FaultKind.LIMIT: "limit"}
 
@@ -90,15 +89,15 @@ def attacks(*folders: str) -> list[Attack]:
 def _attacks_of(file: Path) -> Iterator[Attack]:
     for title, source in sections(file):
         name, arrow, outcome = title.partition(" -> ")
-        assert arrow or file.parent == HERE, f"{file.name}: {name}: says not what must happen"
+        assert arrow or file.parent == HERE, f"{file.name}: {name}: has no outcome"
         cells = tuple(source.rstrip("\n").split("\n---\n"))
         yield Attack(f"{file.stem}: {name}", cells, outcome.removesuffix(PLAINLY), outcome.endswith(PLAINLY))
 
 
 def side_by_side(look: Callable[[Attack], Iterable[T]], found: Iterable[Attack]) -> list[T]:
-    """All that a look at each attack tells, in the order of the attacks; several are looked at at once."""
+    """Return what ``look`` yields for each attack, in the order of the attacks. Several run at the same time."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [told for each in pool.map(look, found) for told in each]
+        return [each for results in pool.map(look, found) for each in results]
 
 
 def outcome_of(result: CellResult) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from planbook.sandbox import Sandbox
+from planbook.sandbox import Sandbox, Session
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +22,20 @@ def unguarded() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def numbered() -> Iterator[Sandbox]:
-    """As ``unguarded``, but plans see the process ids of the host, and so can tell workers apart."""
+    """Like ``unguarded``, but plans see the process ids of the host, so they can tell workers apart."""
     with Sandbox(language_layer=False, without=["pid namespace"]) as opened:
+        yield opened
+
+
+@pytest.fixture
+def session(sandbox: Sandbox) -> Iterator[Session]:
+    """A session without functions."""
+    with sandbox.session({}) as opened:
+        yield opened
+
+
+@pytest.fixture
+def plain(unguarded: Sandbox) -> Iterator[Session]:
+    """A session without functions whose plans are plain Python."""
+    with unguarded.session({}) as opened:
         yield opened

@@ -1,13 +1,15 @@
-"""Functions and names for the tests' plans: a household, a web page, host functions."""
+"""Functions and names for the plans of tests: a household, a web page, host functions, and an environment."""
 
 from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import JsonValue
 
+from planbook.sandbox import Sandbox, Session
+
 
 def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-    """All arguments, as one value."""
+    """Return all arguments as one value."""
     return [*args, kwargs]
 
 
@@ -74,3 +76,30 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 ATTRIBUTES = ("agent.location", "agent.holding")
 NAMES = ("task", "seen_before")
+
+
+class World:
+    """An environment of one number, with the calls that changed it."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.calls: list[int] = []
+
+    def add(self, n: int = 1) -> int:
+        self.calls.append(n)
+        if n > 1_000:
+            raise ValueError("too much")
+        self.number += n
+        return self.number
+
+    def tell(self, word: str) -> str:
+        return f"{word} {self.number}"
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        return {"world.add": self.add, "world.tell": self.tell}
+
+    def attributes(self) -> dict[str, JsonValue]:
+        return {"world.number": self.number}
+
+    def session(self, sandbox: Sandbox, **settings: Any) -> Session:
+        return sandbox.session(self.functions(), attributes=self.attributes, **settings)

@@ -12,7 +12,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
-from types import TracebackType
 from typing import Self
 
 from pydantic import JsonValue
@@ -21,7 +20,7 @@ from planbook.sandbox import CellResult, Limits, Sandbox, Session
 from tests.sandbox.attack_tables import CANARY, Attack
 
 HIDDEN = "the victim's environment"
-"""A text in the memory of another process."""
+"""A text in the memory of the victim."""
 ROOMY = Limits(wall_seconds=20, memory_mb=256)
 PLANTED = "planted.py"
 MOUNTS = Path("/proc/self/mountinfo")
@@ -51,9 +50,7 @@ class Machine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self._end_victim()
         for server in self._servers:
             server.close()
@@ -70,7 +67,7 @@ class Machine:
         return result, effects
 
     def values(self) -> dict[str, JsonValue]:
-        """Return what attacks are told of the machine; NEW and OPEN are files that do not exist."""
+        """Return the values that attacks are given. NEW and OPEN are files that do not exist."""
         tcp, udp, _ = self._servers
         return {
             "SECRET": str(self.folder / "secret"),
@@ -84,9 +81,9 @@ class Machine:
         }
 
     def _effects(self, result: CellResult, session: Session) -> set[str]:
-        told = f"{result.output} {result.value} {result.faults}"
+        shown = f"{result.output} {result.value} {result.faults}"
         found = {kind for kind, look in LOOKS.items() if look(self)}
-        found |= {kind for kind, words in TOLD.items() if any(word in told for word in words)}
+        found |= {kind for kind, words in SHOWN.items() if any(word in shown for word in words)}
         if _started(session):
             found.add("processes started")
         return found
@@ -139,18 +136,18 @@ LOOKS: Mapping[str, Callable[[Machine], bool]] = {
     "others' limits and priority": Machine._is_changed,
     "mounts and shared memory": Machine._has_more_mounts,
 }
-TOLD = {
+SHOWN = {
     "files read": (CANARY[:10], PLANTED, "root:"),
     "others' memory": (HIDDEN,),
     "others seen": ("saw-others",),
     "executable memory": ("may-run",),
 }
-"""Printed by a worker that succeeded without leaving a trace."""
-KINDS = (*LOOKS, *TOLD, "processes started")
+"""Output of attacks that succeed without leaving a trace."""
+KINDS = (*LOOKS, *SHOWN, "processes started")
 STAYING = {"sleep", "stays"}
-"""The names of processes that attacks start and that do not end by themselves."""
+"""Names of processes that attacks start and that do not end by themselves."""
 SEGMENT = 0x40000000
-"""With the number of the host, the key of a piece of shared memory of System V."""
+"""Plus the process id of the host, the key of a segment of shared memory of System V."""
 
 
 def _victim() -> "subprocess.Popen[bytes]":
@@ -181,19 +178,19 @@ def _tried(receive: Callable[[], object]) -> bool:
 
 
 def _state(process: int, name: str, base: int = 10) -> int:
-    """Return what the kernel tells of a process, a number."""
+    """Return a number from the status of a process."""
     status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     return int(status.partition(f"{name}:")[2].split()[0], base)
 
 
 def _segment() -> str | None:
-    """Return the number of the piece of shared memory, if there is one."""
+    """Return the id of the segment of shared memory, if there is one."""
     rows = Path("/proc/sysvipc/shm").read_text(encoding="utf-8").splitlines()[1:]
     return next((row.split()[1] for row in rows if int(row.split()[0]) == SEGMENT + os.getpid()), None)
 
 
 def _started(session: Session) -> bool:
-    """Tell whether the worker has started processes that stay, and end them."""
+    """Return whether the worker has started processes that stay, and kill its processes."""
     if session._worker is None:
         return False  # it has crashed, and its processes with it where there is a pid namespace
     worker, found = session._worker._pid, False
@@ -205,7 +202,7 @@ def _started(session: Session) -> bool:
 
 
 def _stays(process: int) -> bool:
-    """Wait until a process waits or ends; return whether it waits, and has a name of those that stay."""
+    """Wait until a process sleeps or ends. Return whether it sleeps and has one of the STAYING names."""
     with suppress(FileNotFoundError, ProcessLookupError):
         while True:
             name, _, state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(") ")

@@ -1,4 +1,4 @@
-"""The other end of a worker's socket, played: real sockets and real processes, only the words are made up."""
+"""Scripted workers: real sockets and real processes, only the messages are made up."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import repeat
 from typing import Any
 
@@ -19,7 +19,7 @@ from planbook.sandbox.process import WorkerProcess
 from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
 
 GRACE = 8.0
-"""Seconds beyond the wall clock in which a cell must have ended, on however busy a machine."""
+"""Maximum seconds beyond the wall clock until a cell has ended, even on a busy machine."""
 
 
 class Peer:
@@ -35,7 +35,7 @@ class Peer:
         self.sock.sendall(data)
 
     def hear(self) -> bytes:
-        """One frame of the host."""
+        """Return one frame of the host."""
         (size,) = struct.unpack(">I", self._exactly(4))
         return self._exactly(size)
 
@@ -58,23 +58,20 @@ Script = Callable[[Peer], None]
 
 @contextmanager
 def session(script: Script, functions: Mapping[str, Callable[..., object]], limits: Limits) -> Iterator[Session]:
-    """A session whose workers all follow the script, once each has heard what starts the first cell."""
+    """Open a session whose workers all follow the script."""
     processes: list[subprocess.Popen[bytes]] = []
     threads: list[threading.Thread] = []
 
-    def play(theirs: socket.socket) -> None:
-        with theirs:
-            try:
-                script(Peer(theirs))
-            except OSError:
-                return  # the host has hung up
+    def play(there: socket.socket) -> None:
+        with there, suppress(OSError):  # the host hangs up
+            script(Peer(there))
 
     def open_worker() -> WorkerProcess:
-        ours, theirs = socket.socketpair()
+        here, there = socket.socketpair()
         processes.append(subprocess.Popen(["sleep", "60"]))
-        threads.append(threading.Thread(target=play, args=(theirs,)))
+        threads.append(threading.Thread(target=play, args=(there,)))
         threads[-1].start()
-        return WorkerProcess(ours, os.pidfd_open(processes[-1].pid), processes[-1].pid)
+        return WorkerProcess(here, os.pidfd_open(processes[-1].pid), processes[-1].pid)
 
     with Session(open_worker, Answers(function_specs(functions), None), limits) as opened:
         yield opened
@@ -84,7 +81,13 @@ def session(script: Script, functions: Mapping[str, Callable[..., object]], limi
     assert all(process.wait(GRACE) == -9 for process in processes)
 
 
+def drain(peer: Peer) -> None:
+    with suppress(OSError):
+        peer.hang()
+
+
 def flood(*parts: object) -> Script:
+    """Return a script that says the same again and again, and reads all answers."""
     frames = pack(to_json(list(parts)), MAX_FROM_WORKER) * max(1, 4_000 // len(to_json(list(parts))))
 
     def script(peer: Peer) -> None:
@@ -96,15 +99,8 @@ def flood(*parts: object) -> Script:
     return script
 
 
-def drain(peer: Peer) -> None:
-    try:
-        peer.hang()
-    except OSError:
-        return
-
-
 def raw(data: bytes) -> Script:
-    """Say it, then nothing more."""
+    """Return a script that sends bytes and then stays silent."""
 
     def script(peer: Peer) -> None:
         peer.hear()
@@ -119,6 +115,8 @@ def say(*parts: object) -> Script:
 
 
 def then_close(data: bytes) -> Script:
+    """Return a script that sends bytes and hangs up."""
+
     def script(peer: Peer) -> None:
         peer.hear()
         peer.raw(data)
@@ -127,14 +125,14 @@ def then_close(data: bytes) -> Script:
 
 
 def drip(peer: Peer) -> None:
-    """A frame that is long in coming, a byte at a time: it takes seconds, and the host never has to wait for it."""
+    """Send a frame byte by byte: it takes seconds, and the host never has to wait for the next byte."""
     peer.hear()
     for byte in pack(b" " * MAX_FROM_WORKER, MAX_FROM_WORKER):
         peer.raw(bytes([byte]))
 
 
 def sip(peer: Peer) -> None:
-    """Read a long answer in sips."""
+    """Read a long answer in small pieces."""
     peer.hear()
     peer.say("call", 1, "much", [], {})
     while peer.sock.recv(2_000):

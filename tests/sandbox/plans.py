@@ -11,18 +11,20 @@ from typing import Any
 
 import pytest
 
-from planbook.sandbox import Limits, Sandbox
+from planbook.sandbox import Fault, Limits, Sandbox, Session
 from planbook.sandbox.policy.compiler import compile_cell
 
 
 def sections(file: Path) -> Iterator[tuple[str, str]]:
-    """The title of each section, and the lines below it."""
+    """Yield the title of each section and the lines below it."""
     for section in file.read_text(encoding="utf-8").split("### ")[1:]:
         title, _, body = section.partition("\n")
         yield title, body
 
 
 HERE = Path(__file__).parent
+GOOD_PLANS = dict(sections(HERE / "tables" / "good_plans.txt"))
+"""Plans like those that models write. A check must pass them."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,13 @@ class Ran:
     type: str = ""
     message: str = ""
     line: int | None = None
+
+
+def fault_of(session: Session, code: str) -> Fault:
+    """Run a cell that must end with a fault, and return the fault."""
+    fault = session.run(code).fault
+    assert fault is not None, code[:200]
+    return fault
 
 
 @cache

@@ -1,16 +1,13 @@
 """No argument outside the schema reaches an action: every kind of parameter, every kind of annotation, odd values.
 
-What reaches a host function is of exactly the annotated type, built in and nothing derived from it, and bounded:
-whether the plan asks through its functions, under the policy or without it, or its worker writes the frames by itself.
+A host function gets only bounded values of exactly the annotated built-in type, whether the plan calls it, with or
+without the policy, or its worker writes the frames itself.
 """
 
 import inspect
-import json
-import math
-import types
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal
 
 import pytest
 from pydantic import JsonValue
@@ -19,6 +16,7 @@ from planbook.sandbox import Sandbox
 from planbook.sandbox.answers import Answers, function_specs
 from planbook.sandbox.conversation import parse_message
 from planbook.sandbox.protocol import MAX_STRING, HostileFrame
+from tests.sandbox.fuzz.arguments import exactly
 
 ANNOTATIONS: dict[str, Any] = {
     "text": str,
@@ -82,49 +80,14 @@ true | null | "a" | "c" | "\\ud800" | "\\udc00\\ud800" | "\\u0000" | [1, 2] | [1
 RAW = [value for line in FRAMES.splitlines() for value in line.split(" | ")]
 
 
-def exactly(value: object, annotation: Any) -> bool:
-    """Return whether the value has exactly the annotated type at every level, and is bounded."""
-    origin, parts = get_origin(annotation), get_args(annotation)
-    if annotation is None or annotation is type(None):
-        return value is None
-    if annotation in (object, JsonValue):
-        return any(exactly(value, each) for each in (str, int, float, bool, None)) or (
-            all(exactly(item, object) for item in value)
-            if type(value) is list
-            else type(value) is dict and all(exactly(k, str) and exactly(v, object) for k, v in value.items())
-        )
-    if origin is Literal:
-        return any(type(value) is type(choice) and value == choice for choice in parts)
-    if origin in (Union, types.UnionType):
-        return any(exactly(value, part) for part in parts)
-    if origin is tuple:
-        return type(value) is tuple and len(value) == len(parts) and all(map(exactly, value, parts))
-    if origin is list:
-        return type(value) is list and all(exactly(item, parts[0]) for item in value)
-    if origin is dict:
-        return type(value) is dict and all(exactly(k, str) and exactly(v, parts[1]) for k, v in value.items())
-    bounded = (
-        (len(value) <= MAX_STRING and value.isprintable() is not None and _encodable(value))
-        if isinstance(value, str)
-        else -(2**63) <= value < 2**63
-        if type(value) is int
-        else not isinstance(value, float) or math.isfinite(value)
-    )
-    return type(value) is annotation and bounded
-
-
-def _encodable(text: str) -> bool:
-    return text.encode("utf-8", "replace").decode() == text
-
-
-class Taken:
-    """Host functions of every kind for every annotation, ``ANNOTATION_KIND``, and what reached them."""
+class Functions:
+    """Host functions of every kind for every annotation, called ``ANNOTATION_KIND``, that record their arguments."""
 
     def __init__(self) -> None:
         self.values: list[tuple[str, object]] = []
         self.names: list[str] = []
 
-    def functions(self) -> dict[str, Callable[..., object]]:
+    def by_name(self) -> dict[str, Callable[..., object]]:
         return {
             f"{name}_{kind}": function
             for name, annotation in ANNOTATIONS.items()
@@ -157,12 +120,12 @@ class Taken:
         made: dict[str, Any] = dict(zip(KINDS, (first, either, named, several, settings, optional), strict=True))
         for function in made.values():
             parameters = inspect.signature(function).parameters.values()
-            own = [p.replace(annotation=annotation if p.name == "x" else int) for p in parameters]
-            function.__signature__ = inspect.Signature(own)
+            annotated = [p.replace(annotation=annotation if p.name == "x" else int) for p in parameters]
+            function.__signature__ = inspect.Signature(annotated)
         return made
 
     def outside(self) -> list[tuple[str, str]]:
-        """Return the values that reached a function against its annotation."""
+        """Return the values that reached a function although its annotation excludes them."""
         return [(name, repr(value)[:80]) for name, value in self.values if not exactly(value, ANNOTATIONS[name])]
 
 
@@ -191,7 +154,7 @@ for make in values:
             refused += 1
 refused
 """
-"""Every odd value to every kind of parameter; a refusal is the plan's own exception."""
+"""Passes every odd value to every kind of parameter. A refusal is an exception of the plan."""
 
 
 def cell(name: str) -> str:
@@ -201,58 +164,55 @@ def cell(name: str) -> str:
     )
 
 
-PLAINLY = ("text", "number", "level", "pairs", "anything")
-"""Cases that plain Python is given as well: the host checks them whatever layer the worker has."""
+UNGUARDED = ("text", "number", "level", "pairs", "anything")
+"""Cases that are also tried in plain Python: the host checks them whatever layer the worker has."""
 
 
 @pytest.mark.parametrize(
     ("layer", "name"),
     [
-        *(pytest.param("guarded", name, marks=[pytest.mark.deep] * (name in PLAINLY)) for name in ANNOTATIONS),
-        *(("unguarded", name) for name in PLAINLY),
+        *(pytest.param("guarded", name, marks=[pytest.mark.deep] * (name in UNGUARDED)) for name in ANNOTATIONS),
+        *(("unguarded", name) for name in UNGUARDED),
     ],
 )
 def test_only_arguments_of_the_schema_reach_a_function(
     sandbox: Sandbox, unguarded: Sandbox, layer: str, name: str
 ) -> None:
-    either, taken = (sandbox if layer == "guarded" else unguarded), Taken()
-    functions = {key: value for key, value in taken.functions().items() if key.startswith((f"{name}_", "text_either"))}
-    with either.session(functions) as session:
+    opened, functions = (sandbox if layer == "guarded" else unguarded), Functions()
+    offered = {key: value for key, value in functions.by_name().items() if key.startswith((f"{name}_", "text_either"))}
+    with opened.session(offered) as session:
         result = session.run(cell(name))
     assert result.faults == ()
-    assert taken.outside() == []
+    assert functions.outside() == []
     assert isinstance(result.value, int)
     assert result.value > len(VALUES)
-    assert any(exactly(value, ANNOTATIONS[name]) for own, value in taken.values if own == name)
+    assert any(exactly(value, ANNOTATIONS[name]) for annotation, value in functions.values if annotation == name)
+
+
+def answer(answers: Answers, frame: str) -> None:
+    with suppress(HostileFrame):
+        answers.answer(parse_message(frame.encode()))
 
 
 def test_frames_written_by_hand_reach_no_further() -> None:
-    taken = Taken()
-    answers = Answers(function_specs(taken.functions()), None)
-    for name in taken.functions():
+    functions = Functions()
+    answers = Answers(function_specs(functions.by_name()), None)
+    for name in functions.by_name():
         for value in RAW:
             for args, kwargs in ((f"[{value}]", "{}"), ("[]", f'{{"x":{value}}}'), (f"[{value}]", f'{{"x":{value}}}')):
-                frame = f'["call",1,"{name}",{args},{kwargs}]'.encode()
-                try:
-                    answers.answer(parse_message(frame))
-                except HostileFrame:
-                    continue
-    assert taken.outside() == []
-    assert {name for name, _ in taken.values} == ANNOTATIONS.keys()
+                answer(answers, f'["call",1,"{name}",{args},{kwargs}]')
+    assert functions.outside() == []
+    assert {name for name, _ in functions.values} == ANNOTATIONS.keys()
 
 
 @pytest.mark.parametrize("key", ["x" * (MAX_STRING + 1), "\\ud800"])
 def test_names_of_arguments_are_bounded_text(key: str) -> None:
-    """Of a function that takes any name."""
-    taken = Taken()
-    answers = Answers(function_specs(taken.functions()), None)
-    with suppress(HostileFrame):
-        answers.answer(parse_message(f'["call",1,"text_settings",[],{{"{key}":"a"}}]'.encode()))
-    assert taken.names == []
+    functions = Functions()
+    answer(Answers(function_specs(functions.by_name()), None), f'["call",1,"text_settings",[],{{"{key}":"a"}}]')
+    assert functions.names == []
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_values() -> None:
     assert len(VALUES) >= 100
     assert len(RAW) >= 30
     assert len(set(VALUES)) == len(VALUES)
-    assert all(json.dumps(value) for value in RAW)

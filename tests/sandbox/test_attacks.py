@@ -1,49 +1,43 @@
 """Attacks on the host, the machine, the limits and the arguments of calls, with either layer off. None has an effect.
 
-Attacks on the machine are given ``values``: SECRET and FOLDER exist, NEW must not come to be, HOST is this process. The
-escapes are those that an outside examiner found; they may succeed inside their own worker.
+The escapes were found by an outside examiner. They may succeed inside their own worker.
 """
 
 import os
 import time
-from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
+from math import pi
 
 import pytest
-from pydantic import JsonValue
 
 from planbook.sandbox import FaultKind, Limits, Sandbox
 from planbook.sandbox.host import ALL_MECHANISMS
-from tests.sandbox.attack_tables import CANARY, Attack, Host, attacks, outcome_of, side_by_side
+from tests.sandbox.attack_tables import Attack, Host, attacks, outcome_of, side_by_side
 from tests.sandbox.machine import HIDDEN, KINDS, Machine
 
-ATTACKS = attacks(".")
-CALLS = attacks("calls")
+ATTACKS, MACHINE, BOUNDED = attacks("."), attacks("machine"), attacks("limits")
 
 
 @pytest.mark.parametrize("box", [pytest.param("sandbox", marks=pytest.mark.deep), "unguarded"])
 def test_no_attack_has_an_effect_on_the_host(box: str, request: pytest.FixtureRequest) -> None:
-    """One session for each attack; the workers that come after it behave as ever."""
+    """Each attack has a session of its own, and later workers are not affected."""
     opened: Sandbox = request.getfixturevalue(box)
     environment = dict(os.environ)
 
     def look(attack: Attack) -> Iterator[tuple[str, object]]:
         host = Host()
         with host.open_in(opened) as session:
-            if session.run("import math, json, copy\n[agent.go_to('x'), len('ab'), math.pi]").value != ["at x", 2, PI]:
+            if session.run("import math, json, copy\n[agent.go_to('x'), len('ab'), math.pi]").value != ["at x", 2, pi]:
                 yield attack.name, "the attack before it spoilt this session"
             result = attack.run_in(session)
             after = session.run("[agent.location, agent.go_to('x'), host_act('y')]")
-        if touched := host.touched(result, after):
-            yield attack.name, touched
+        if reached := host.reached(result, after):
+            yield attack.name, reached
 
     assert side_by_side(look, ATTACKS) == []
     assert dict(os.environ) == environment
-
-
-PI = 3.141592653589793
 
 
 def test_odd_arguments_reach_no_action(sandbox: Sandbox) -> None:
@@ -51,18 +45,20 @@ def test_odd_arguments_reach_no_action(sandbox: Sandbox) -> None:
         host = Host()
         with host.open_in(sandbox) as session:
             result = attack.run_in(session)
-        if (outcome := outcome_of(result)) != attack.outcome or host.touched(result):
+        if (outcome := outcome_of(result)) != attack.outcome or host.reached(result):
             yield attack.name, (outcome, host.calls)
 
-    assert side_by_side(look, CALLS) == []
+    assert side_by_side(look, attacks("calls")) == []
 
 
-def test_there_are_enough_attacks() -> None:
+def test_the_tables_are_complete_and_names_are_unique() -> None:
     assert len(ATTACKS) >= 650
-    assert [name for name, count in Counter(attack.name for attack in ATTACKS).items() if count > 1] == []
+    assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
+    assert len(MACHINE) >= 50
+    assert len(BOUNDED) >= 60
 
 
-ESCAPES, DEEDS = [each for each in attacks(".") if each.name.startswith("escapes: ")], attacks("deeds")
+ESCAPES, DEEDS = [each for each in ATTACKS if each.name.startswith("escapes: ")], attacks("deeds")
 OUT = 'gives "out"'
 NOT_TRIED = {"others seen", "others' limits and priority", "mounts and shared memory"}
 
@@ -76,7 +72,7 @@ def machine() -> Iterator[Machine]:
 
 
 def deeds_after(escape: Attack, machine: Machine, sandbox: Sandbox) -> Iterator[tuple[Attack, str, set[str]]]:
-    """Do every deed after an escape that gets out; yield it with its outcome and its effects on the machine."""
+    """Do every deed after an escape that succeeds. Yield each with its outcome and its effects on the machine."""
     for deed in DEEDS if outcome_of(machine.run(escape, sandbox)[0]) == OUT else ():
         both = replace(deed, name=f"{escape.name}; {deed.name}", cells=(*escape.cells, *deed.cells))
         result, effects = machine.run(both, sandbox)
@@ -103,76 +99,54 @@ LAYERS: dict[str, tuple[bool, tuple[str, ...]]] = {
     "process alone": (False, ()),
     "none": (False, ALL_MECHANISMS),
 }
-ROOMY = Limits(wall_seconds=20, memory_mb=256)
 SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20)
 SHORT = SMALL.model_copy(update={"wall_seconds": 0.35})
 
 
 @pytest.fixture(scope="module")
 def sandboxes() -> Iterator[dict[str, Sandbox]]:
-    opened = {
-        name: Sandbox(language_layer=language, without=without, unsafe_no_sandbox=True)
-        for name, (language, without) in LAYERS.items()
-    }
-    yield opened
-    for each in opened.values():
-        each.close()
+    with ExitStack() as stack:
+        yield {
+            name: stack.enter_context(Sandbox(language_layer=language, without=without, unsafe_no_sandbox=True))
+            for name, (language, without) in LAYERS.items()
+        }
 
 
-def _ids(found: list[Attack]) -> list[str]:
-    return [attack.name for attack in found]
-
-
-MACHINE = attacks("machine")
-
-
-@pytest.mark.parametrize("attack", MACHINE, ids=_ids(MACHINE))
+@pytest.mark.parametrize("attack", MACHINE, ids=lambda attack: attack.name)
 def test_each_layer_alone_keeps_a_plan_from_the_machine(
-    sandboxes: dict[str, Sandbox], tmp_path: Path, attack: Attack
+    sandboxes: dict[str, Sandbox], machine: Machine, attack: Attack
 ) -> None:
-    """Without any layer it is reached: so that the test fails for no other reason than a layer."""
-    secret, new = tmp_path / "secret", tmp_path / "new"
-    secret.write_text(CANARY)
-    (tmp_path / "planted.py").write_text("")
-    values: dict[str, JsonValue] = {
-        "SECRET": str(secret),
-        "NEW": str(new),
-        "FOLDER": str(tmp_path),
-        "HOST": os.getpid(),
-    }
+    """Without any layer the attack succeeds, so a layer is what stops it."""
     outcomes: dict[str, str] = {}
     for name, opened in sandboxes.items():
-        with opened.session({}, values=values, limits=ROOMY) as session:
-            result = attack.run_in(session)
+        result, effects = machine.run(attack, opened)
         outcomes[name] = outcome_of(result)
         if name != "none":
+            assert effects == set(), name
             assert result.fault is not None, name
-            assert CANARY not in f"{result.output} {result.fault}"
             assert result.fault.kind is not FaultKind.LIMIT, (name, result.fault)
-            assert (sorted(os.listdir(tmp_path)), secret.read_text()) == (["planted.py", "secret"], CANARY), name
     assert outcomes["both"] == outcomes["language alone"] == attack.outcome
     assert outcomes["process alone"].startswith("raises "), outcomes
     assert outcomes["none"].startswith("gives ") is not attack.fails_plainly, outcomes
 
 
-BOUNDED = attacks("limits")
 TRIES = 5
 
 
 @pytest.mark.parametrize("layers", ["both", "process alone"])
 def test_nothing_outlives_its_limits(sandboxes: dict[str, Sandbox], layers: str) -> None:
-    """Ended by the very limit that its table names; the session is of use afterwards, as it was before.
+    """Each attack ends by the limit that its table names, and the session continues to work.
 
-    The clock is the host's, whatever the layers: without the language it is shown a third of what waits for it.
+    The host measures the time whatever the layers, so only a third of the slow attacks is tried without the language.
     """
 
     def look(attack: Attack) -> list[tuple[str, list[str]]]:
         limits = SHORT if attack.outcome == "limit wall" else SMALL
         with sandboxes[layers].session({"f": lambda x=0: x}, limits=limits) as session:
-            wrong = [] if session.run("kept = [1, 2]").fault is None else ["could not begin"]
-            began = time.monotonic()
+            wrong = [] if session.run("kept = [1, 2]").fault is None else ["could not start"]
+            started = time.monotonic()
             result = attack.run_in(session)
-            late = time.monotonic() - began > limits.wall_seconds + 10 or result.seconds > limits.wall_seconds + 5
+            late = time.monotonic() - started > limits.wall_seconds + 10 or result.seconds > limits.wall_seconds + 5
             over = len(result.output) > limits.output_chars or result.host_calls > limits.host_calls
             tries = (session.run("kept + [f(3)]").value for _ in range(TRIES))  # a short time, on a busy machine
             spoilt = all(value != [1, 2, 3] for value in tries)
@@ -212,7 +186,7 @@ BOMBS = {
     "half a character": ("x = '\ud800'", "syntax"),
     "a zero byte": ("x = 1\0", "syntax"),
 }
-"""Sources that are dear to parse or to compile, and what refuses them; the host compiles too, outside all limits."""
+"""Sources that are expensive to parse or to compile, and what refuses them. The host compiles outside all limits."""
 
 
 @pytest.mark.parametrize("layers", ["both", "process alone"])
@@ -220,16 +194,11 @@ BOMBS = {
 def test_parse_bombs_do_no_harm(sandboxes: dict[str, Sandbox], layers: str, source: str, refusal: str) -> None:
     with sandboxes[layers].session({}, limits=Limits(wall_seconds=5)) as session:
         assert session.run("kept = 1").fault is None
-        began = time.process_time()
+        started = time.process_time()
         result = session.run(source)
-        assert time.process_time() - began < 5  # of the host's own processor time
+        assert time.process_time() - started < 5  # of the host's own processor time
         if layers == "both":
             assert [fault.type for fault in result.faults] == [refusal]
             assert result.fault is not None
             assert result.fault.kind is (FaultKind.LIMIT if refusal == "source" else FaultKind.CHECK)
         assert session.run("kept").value == 1
-
-
-def test_there_are_enough_of_each() -> None:
-    assert len(MACHINE) >= 50
-    assert len(BOUNDED) >= 60

@@ -1,4 +1,4 @@
-"""The host handles any text of a plan or a model quickly and with little memory, without changing the result."""
+"""The host handles any text of a plan or a model quickly and with little memory."""
 
 import sys
 import tracemalloc
@@ -11,7 +11,7 @@ import pytest
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.planner.models.tokens import estimate_tokens
-from planbook.sandbox import GrowingReply, bound_names, check, closest, read_reply
+from planbook.sandbox import bound_names, check, closest, read_reply
 from planbook.sandbox.answers import Answers, function_specs
 from planbook.sandbox.policy.compiler import CompileRequest, precompile
 from tests.dry_plans import followed
@@ -70,7 +70,7 @@ CODES = {
 
 @pytest.mark.parametrize("kind", CODES)
 def test_code_is_read_in_a_moment(kind: str) -> None:
-    """Each time with another comment at its end: what was read before is kept."""
+    """Each time with another comment at its end, because results are cached."""
     (reader, code), numbers = CODES[kind], count()
     bounded(lambda: READERS[reader](f"{code[:99_990]}\n#{next(numbers)}"))
 
@@ -95,12 +95,12 @@ def test_a_plan_is_followed_in_a_moment(kind: str) -> None:
     bounded(lambda: followed(Toy, known, PLANS[kind]))
 
 
-def test_a_guess_at_a_misspelt_name_is_made_once() -> None:
+def test_guesses_at_misspelt_names_are_cached() -> None:
     known = [f"take the {number:03d} things" for number in range(400)]
     bounded(lambda: [closest("take teh 123 thigns", known) for _ in range(300)])
 
 
-def test_misspelt_arguments_of_a_cell_are_guessed_at_for_a_moment() -> None:
+def test_guesses_at_misspelt_arguments_are_limited_for_each_cell() -> None:
     answers = _answers_about(400)
     bounded(lambda: [answers.run("", "cell"), *(_misspelt(answers, number) for number in range(300))])
     assert b"did you mean" not in _misspelt(answers, 1)
@@ -109,7 +109,7 @@ def test_misspelt_arguments_of_a_cell_are_guessed_at_for_a_moment() -> None:
 
 
 def _answers_about(number: int) -> Answers:
-    """Return the answers of a session whose one function takes one of so many texts."""
+    """Return the answers of a session with one function, which accepts this number of texts."""
     choices = tuple(f"the thing {each:03d} on the shelf of the other room" for each in range(number))
 
     def take(thing: str) -> None: ...
@@ -123,7 +123,7 @@ def _misspelt(answers: Answers, number: int) -> bytes:
 
 
 @pytest.mark.parametrize("part", ["lambda: 0", "[0for a in b]", "[0 for a in b]", "{0: 1for a in b}"])
-def test_names_and_scopes_are_looked_up_in_a_moment(part: str) -> None:
+def test_too_many_names_and_scopes_are_refused_in_a_moment(part: str) -> None:
     """CPython copies the names of a function for each scope inside."""
     names = "=".join(f"n{number:x}" for number in range(8_000))
     source = f"def f():\n    {names}=0\n    " + ",".join([part] * (45_000 // len(part)))
@@ -132,14 +132,14 @@ def test_names_and_scopes_are_looked_up_in_a_moment(part: str) -> None:
     assert [fault.type for fault in precompile(CompileRequest(source, "plan", True)).faults] == ["syntax"]
 
 
-def test_texts_that_python_multiplies_when_it_compiles_are_counted() -> None:
+def test_constant_texts_are_counted_at_their_compiled_size() -> None:
     """Each takes 16 kB, all of them 56 MB."""
     plan = "\n".join(f"x = '{chr(0x1F600 + n % 70)}{chr(0x1F600 + n // 70)}' * 8 * 250" for n in range(3_500))
     bounded(lambda: precompile(CompileRequest(plan, "plan", True)))
     assert [fault.type for fault in precompile(CompileRequest(plan, "plan", True)).faults] == ["too-large"]
 
 
-def test_compiled_code_is_kept_up_to_a_size() -> None:
+def test_the_cache_of_compiled_code_is_bounded() -> None:
     """120 cells of half a megabyte each: all of them would be 60 MB."""
     tracemalloc.start()
     for number in range(120):
@@ -162,7 +162,7 @@ KEPT: dict[str, Callable[[str], object]] = {
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="CPython keeps every name that it has ever parsed since 3.12")
 @pytest.mark.parametrize("reader", KEPT.values(), ids=KEPT)
-def test_long_names_are_not_kept(reader: Callable[[str], object]) -> None:
+def test_long_names_are_not_cached(reader: Callable[[str], object]) -> None:
     """300 texts of 90,000 characters each: all of them would be 27 MB."""
     tracemalloc.start()
     for number in range(300):
@@ -170,45 +170,3 @@ def test_long_names_are_not_kept(reader: Callable[[str], object]) -> None:
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 20 << 20
-
-
-DOCSTRING = '''\
-def look(box):
-    """Open a box.
-
-    ```python
-    agent.open("decoy")
-    ```
-    """
-    return agent.open(box)
-
-look("box_1")
-'''
-STRING = 'text = """\n```python\nagent.open("decoy")\n```\n"""\nagent.open("box_1")\n'
-
-
-@pytest.mark.parametrize("reply", [DOCSTRING, STRING, f"First I look.\n\n{DOCSTRING}"])
-def test_an_example_in_a_string_is_no_plan(reply: str) -> None:
-    read = read_reply(reply)
-    assert read.problem is None
-    assert read.code.endswith('("box_1")')
-    assert [each for each in GrowingReply().add(reply) if each.statements] == []
-
-
-def test_a_block_after_code_that_holds_a_string_is_the_plan() -> None:
-    read = read_reply(f'{STRING}\nThat was a draft. The plan:\n\n```python\nagent.open("box_2")\n```\n')
-    assert read.code == 'agent.open("box_2")'
-
-
-def test_a_name_with_a_character_that_nobody_sees_is_not_passed_over() -> None:
-    read = read_reply('va\N{ZERO WIDTH NO-BREAK SPACE}lue = 1\nagent.open("box_1")\n')
-    assert read.problem is not None
-    assert "value" in read.code.replace("\N{ZERO WIDTH NO-BREAK SPACE}", "")
-
-
-@pytest.mark.parametrize("ending", ['return "value"', "return [1]", "return 5", "return", "raise"])
-def test_a_return_outside_of_a_function_is_not_passed_over(ending: str) -> None:
-    read = read_reply(f'agent.open("box_1")\n{ending}\n')
-    assert ending in read.code
-    if ending != "raise":
-        assert read.problem is not None

@@ -1,6 +1,6 @@
-"""Programs behave in the sandbox as in plain Python: written and generated ones, HumanEval, suites of the library.
+"""Programs behave in the sandbox as in plain Python: written and generated programs, HumanEval, suites of the library.
 
-What cannot be the same is listed in ``sandbox/DIFFERENCES.md``. ``PLANBOOK_PROGRAMS`` sets how many are generated.
+``sandbox/DIFFERENCES.md`` lists the differences. ``PLANBOOK_PROGRAMS`` sets the number of generated programs.
 """
 
 import json
@@ -30,15 +30,16 @@ PROGRAMS = list(snippets("compatibility"))
 RECORDINGS = Path(__file__).parents[2] / "manuals" / "recordings"
 
 
-def test_same_as_plain_python() -> None:
+def test_programs_do_the_same_as_in_plain_python() -> None:
     different = list[tuple[object, ...]]()
     for program in PROGRAMS:
         source = str(program.values[0])
         if faults := find_problems(source):
             different.append((program.id, faults))
-        elif (found := run_in_sandbox(source)) != (wanted := run_plain(source)):
-            different.append((program.id, found, wanted))
+        elif (found := run_in_sandbox(source)) != (expected := run_plain(source)):
+            different.append((program.id, found, expected))
     assert different == []
+    assert len(PROGRAMS) >= 380
 
 
 TYPE_PARAMETERS = """
@@ -60,14 +61,13 @@ def test_type_parameters_are_the_same_as_in_plain_python() -> None:
     assert run_in_sandbox(TYPE_PARAMETERS) == run_plain(TYPE_PARAMETERS)
 
 
-def test_there_are_enough_programs_and_few_differences() -> None:
-    assert len(PROGRAMS) >= 380
+def test_few_differences_are_documented() -> None:
     page = Path(sandbox.__file__).with_name("DIFFERENCES.md").read_text(encoding="utf-8")
     assert sum(line.startswith("| ") for line in page.splitlines()) <= 16
 
 
 def test_no_plan_that_a_model_wrote_is_refused() -> None:
-    """The code blocks of the recorded replies, as far as they are Python."""
+    """Checks those code blocks of the recorded replies that are Python."""
     plans = {code for file in sorted(RECORDINGS.glob("*.jsonl")) for code in _code_blocks(file)}
     assert len(plans) > 200
     assert [(code, problem) for code in plans for problem in find_problems(code) if problem.type != SYNTAX] == []
@@ -88,21 +88,19 @@ def _texts(value: object) -> Iterator[str]:
 
 
 COUNT = int(os.environ.get("PLANBOOK_PROGRAMS", "60"))
-
-
 LIMITS = Limits(cpu_seconds=2, memory_mb=128)
 
 
 def without_addresses(ran: Ran) -> Ran:
-    """Return what ran, with the same text for every address."""
+    """Return a result with all addresses replaced by the same text."""
     output, message = (re.sub(r"0x[0-9a-f.]+", "0x", text) for text in (ran.output, ran.message))
     return replace(ran, output=output, message=message)
 
 
 @settings(max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs)
-def test_generated_programs_run_as_in_plain_python(unguarded: Sandbox, source: str) -> None:
-    """Plain Python runs in a worker too, for the same order of sets."""
+def test_generated_programs_run_like_in_plain_python(unguarded: Sandbox, source: str) -> None:
+    """Plain Python also runs in a worker, so that sets have the same order."""
     assume(_is_python(source))
     assert find_problems(source) == []
     plain = run_in(unguarded, source, LIMITS)
@@ -110,7 +108,7 @@ def test_generated_programs_run_as_in_plain_python(unguarded: Sandbox, source: s
     assert without_addresses(run_in_sandbox(source, LIMITS)) == without_addresses(plain)
 
 
-def test_the_grammar_holds_together() -> None:
+def test_every_symbol_of_the_grammar_is_defined_and_used() -> None:
     named = {name for productions in GRAMMAR.values() for each in productions for name in SYMBOL.findall(each)}
     assert named | {"stmt"} == GRAMMAR.keys()
 
@@ -130,10 +128,8 @@ CALLS_EVAL = "HumanEval/160"
 
 def test_every_program_of_humaneval_but_the_one_that_calls_eval_passes() -> None:
     def run(problem: dict[str, str]) -> Ran:
-        source = (
-            f"{problem['prompt']}{problem['canonical_solution']}\n{problem['test']}\ncheck({problem['entry_point']})"
-        )
-        return run_in_sandbox(source)
+        program = f"{problem['prompt']}{problem['canonical_solution']}"
+        return run_in_sandbox(f"{program}\n{problem['test']}\ncheck({problem['entry_point']})")
 
     problems = read_problems()
     with ThreadPoolExecutor(4) as pool:
@@ -145,11 +141,9 @@ def test_every_program_of_humaneval_but_the_one_that_calls_eval_passes() -> None
 
 @pytest.mark.deep
 @pytest.mark.skipif(not (SUITES / "test_re.py").exists(), reason="this installation of Python has no test suites")
-@pytest.mark.skipif(not REASONS.exists(), reason="nobody has looked at the suites of this version of Python")
-def test_the_suites_of_standard_modules_pass_or_have_a_reason() -> None:
+@pytest.mark.skipif(not REASONS.exists(), reason="there are no reasons for this version of Python")
+def test_failures_in_the_suites_of_standard_modules_have_a_reason() -> None:
     found = {module: compared(module) for module in MODULES}
-    others = [
-        f"{module} {name}: {why}" for module, (_, all_others) in found.items() for name, why in all_others.items()
-    ]
-    assert sorted(others) == sorted(REASONS.read_text(encoding="utf-8").splitlines())
-    assert len(others) < 0.1 * sum(passed for passed, _ in found.values())
+    failed = [f"{module} {name}: {why}" for module, (_, reasons) in found.items() for name, why in reasons.items()]
+    assert sorted(failed) == sorted(REASONS.read_text(encoding="utf-8").splitlines())
+    assert len(failed) < 0.1 * sum(passed for passed, _ in found.values())

@@ -1,4 +1,4 @@
-"""Every way to time, random numbers and addresses gives the same in every zygote; and none of them is the machine's."""
+"""Time, random numbers and addresses are the same in every zygote, and none of them comes from the machine."""
 
 import ctypes
 import json
@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from planbook.sandbox import Limits, Sandbox
+from planbook.sandbox import Limits, Sandbox, Session
 from planbook.sandbox.policy.rules import MODULES
 from planbook.sandbox.process import FIXED_ADDRESSES, READ_PERSONALITY
 from planbook.sandbox.worker.determinism import NODE
@@ -51,65 +51,58 @@ for name in sorted(dir(module)):
             found[name] = repr(error)[:300]
 found
 """
-"""Call everything that needs no argument."""
+"""Calls everything that needs no argument."""
 YEAR_2001 = 978_307_200
 
 
 @pytest.fixture(scope="module")
 def zygotes() -> Iterator[tuple[Sandbox, Sandbox]]:
-    Sandbox().close()  # the first after a change of ours compiles its modules, and so lies elsewhere in memory
+    Sandbox().close()  # the first one after a change compiles its modules, which changes its addresses
     with Sandbox() as one, ExitStack() as stack:
-        for _ in range(100):  # so that what the second one is given has longer numbers
+        for _ in range(100):  # so that the second one gets larger descriptors
             stack.enter_context(open(os.devnull))
         time.sleep(0.3)
         with Sandbox() as other:
             yield one, other
 
 
-def results(zygotes: tuple[Sandbox, Sandbox], *cells: str) -> list[tuple[object, str, object]]:
-    """Return what the last cell gives in a second session of the first zygote, and in the other."""
-    found = list[tuple[object, str, object]]()
+def check_same(zygotes: tuple[Sandbox, Sandbox], *cells: str) -> None:
+    """Check that the last cell gives the same in two sessions of the first zygote and in one of the other."""
+    found = list[tuple[object, str]]()
     for sandbox in (zygotes[0], *zygotes):
         with sandbox.session({"agent.act": lambda: 1}, limits=Limits(wall_seconds=20)) as session:
             result = [session.run(cell) for cell in cells][-1]
-            found.append((result.value, result.output, result.fault))
-    assert found[0] == found[1]
-    return found[1:]
+            assert result.fault is None
+            found.append((result.value, result.output))
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("way", [*CLOCKS, *RANDOM, *PROCESS])
-def test_it_is_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
-    one, other = results(zygotes, PRELUDE, f"({way}, {way})")
-    assert one == other
-    assert one[2] is None
+def test_time_and_random_numbers_are_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
+    check_same(zygotes, PRELUDE, f"({way}, {way})")
 
 
 @pytest.mark.parametrize("way", ADDRESSES)
-def test_an_address_is_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
+def test_addresses_are_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
     personality = ctypes.CDLL(None).personality
     before = personality(READ_PERSONALITY)
     if personality(before | FIXED_ADDRESSES) < 0:
         pytest.skip("the kernel grants no fixed addresses here")
     personality(before)
-    one, other = results(zygotes, PRELUDE, way)
-    assert one == other
-    assert one[2] is None
+    check_same(zygotes, PRELUDE, way)
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
-def test_nothing_that_a_module_offers_differs(zygotes: tuple[Sandbox, Sandbox], module: str) -> None:
-    one, other = results(zygotes, SWEEP.replace("MODULE", module))
-    assert one == other
-    assert one[2] is None
+def test_every_function_of_a_module_gives_the_same(zygotes: tuple[Sandbox, Sandbox], module: str) -> None:
+    check_same(zygotes, SWEEP.replace("MODULE", module))
 
 
-def test_no_clock_tells_the_machines_time(sandbox: Sandbox) -> None:
-    with sandbox.session({}) as session:
-        session.run(PRELUDE)
-        told = json.dumps([session.run(way).value for way in CLOCKS])
-        seconds = session.run("time.time()").value
-        assert session.run("[uuid.getnode(), logging.makeLogRecord({}).process]").value == [NODE, 1]
-        assert session.run("logging.LogRecord('n', 20, 'p', 1, 'm', (), None).thread").value == 1
-    assert str(time.gmtime().tm_year) not in told
+def test_no_clock_shows_the_time_of_the_machine(session: Session) -> None:
+    session.run(PRELUDE)
+    shown = json.dumps([session.run(way).value for way in CLOCKS])
+    seconds = session.run("time.time()").value
+    assert session.run("[uuid.getnode(), logging.makeLogRecord({}).process]").value == [NODE, 1]
+    assert session.run("logging.LogRecord('n', 20, 'p', 1, 'm', (), None).thread").value == 1
+    assert str(time.gmtime().tm_year) not in shown
     assert isinstance(seconds, float)
     assert seconds < YEAR_2001

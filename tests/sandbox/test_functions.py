@@ -24,7 +24,7 @@ class Point(BaseModel):
 
 class Environment:
     def go_to(self, place: str, times: int = 1) -> str:
-        """Walk there."""
+        """Go there."""
         return place * times
 
 
@@ -33,7 +33,7 @@ def spec(function: Callable[..., object], name: str = "f") -> FunctionSpec:
 
 
 def typed(annotation: object) -> FunctionSpec:
-    """A function of one parameter ``x`` with that annotation."""
+    """Return the spec of a function of one parameter ``x`` with this annotation."""
 
     def function(x: object) -> None: ...
 
@@ -42,28 +42,29 @@ def typed(annotation: object) -> FunctionSpec:
     return spec(function)
 
 
-def test_a_method_is_read_without_self() -> None:
-    read = spec(Environment().go_to, "agent.go_to")
-    assert read.parameters() == ["place", "times"]
+def given_signature(*args: object, **kwargs: object) -> None: ...
 
 
-def test_a_given_signature_comes_first() -> None:
-    def go(*args: object, **kwargs: object) -> None: ...
-
-    go.__signature__ = inspect.signature(Environment().go_to)  # type: ignore[attr-defined]
-    assert spec(go).parameters() == ["place", "times"]
-    with pytest.raises(TypeError, match="'place' should be a valid string"):
-        spec(go).check([1], {})
+given_signature.__signature__ = inspect.signature(Environment().go_to)  # type: ignore[attr-defined]
 
 
-def test_the_checks_of_one_method_are_made_once_for_all_instances() -> None:
+@pytest.mark.parametrize(
+    ("function", "parameters"),
+    [
+        (Environment().go_to, ["place", "times"]),
+        (given_signature, ["place", "times"]),
+        (functools.partial(Environment().go_to, times=3), ["place", "times"]),
+        (lambda a, *b, **c: None, ["a", "*b", "**c"]),
+        (len, ["obj"]),
+    ],
+    ids=["method", "given signature", "partial", "lambda", "builtin"],
+)
+def test_a_signature_is_read(function: Callable[..., object], parameters: list[str]) -> None:
+    assert spec(function).parameters() == parameters
+
+
+def test_instances_share_the_checks_of_a_method() -> None:
     assert spec(Environment().go_to).arguments is spec(Environment().go_to).arguments
-
-
-def test_partials_lambdas_and_callables_have_signatures_too() -> None:
-    assert spec(functools.partial(Environment().go_to, times=3)).parameters() == ["place", "times"]
-    assert spec(lambda a, *b, **c: None).parameters() == ["a", "*b", "**c"]
-    assert spec(len).check([[1]], {}) == ([[1]], {})
 
 
 @pytest.mark.parametrize(
@@ -74,31 +75,31 @@ def test_names_that_plans_cannot_use_are_refused(name: str) -> None:
         FunctionSpec.of(name, len)
 
 
-def test_annotations_that_cannot_be_checked_are_refused() -> None:
-    with pytest.raises(BadFunction, match="cannot be checked"):
-        typed(inspect.Parameter)
-    with pytest.raises(BadFunction, match="is a string"):
-        typed("str")
+def unreadable(x: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
 
 
-def test_a_signature_that_cannot_be_read_is_refused() -> None:
-    def function(x: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+async def coroutine() -> None: ...
 
-    with pytest.raises(BadFunction, match="signature cannot be read"):
-        spec(function)
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: typed(inspect.Parameter), "cannot be checked"),
+        (lambda: typed("str"), "is a string"),
+        (lambda: spec(unreadable), "signature cannot be read"),
+        (lambda: spec(coroutine), "f is a coroutine function"),
+    ],
+)
+def test_functions_that_cannot_be_checked_are_refused(make: Callable[[], FunctionSpec], message: str) -> None:
+    with pytest.raises(BadFunction, match=message):
+        make()
 
 
 ACCEPTED: list[tuple[object, JsonValue, object]] = [
-    (str, "a", "a"),
     (str, "x" * 100_000, "x" * 100_000),
     (int, -(2**63), -(2**63)),
     (float, 1, 1.0),
-    (bool, True, True),
-    (None, None, None),
-    (str | None, None, None),
     (int | str, "1", "1"),
-    (list[int], [1, 2], [1, 2]),
-    (dict[str, list[str]], {"a": ["b"]}, {"a": ["b"]}),
     (list[tuple[int, str]], [[1, "a"]], [(1, "a")]),
     (Literal["a", 1], "a", "a"),
     (Annotated[int, Field(ge=0)], 0, 0),
@@ -111,7 +112,7 @@ ACCEPTED: list[tuple[object, JsonValue, object]] = [
 
 
 @pytest.mark.parametrize(("annotation", "given", "expected"), ACCEPTED)
-def test_what_fits_is_accepted(annotation: object, given: JsonValue, expected: object) -> None:
+def test_fitting_arguments_are_converted(annotation: object, given: JsonValue, expected: object) -> None:
     for (value,), named in [typed(annotation).check([given], {}), typed(annotation).check([], {"x": given})]:
         assert value == expected
         assert type(value) is type(expected)
@@ -122,11 +123,7 @@ REFUSED: list[tuple[object, JsonValue, type[Exception], str]] = [
     (str, 1, TypeError, "f(): argument 'x' should be a valid string, not int 1"),
     (int, True, TypeError, "should be a valid integer, not bool True"),
     (int, "1", TypeError, "should be a valid integer, not str '1'"),
-    (int, 1.0, TypeError, "should be a valid integer"),
-    (bool, 1, TypeError, "should be a valid boolean"),
-    (float, "1.5", TypeError, "should be a valid number"),
     (list[int], [1, "a"], TypeError, "should be a valid integer at 1"),
-    (list[int], {"a": 1}, TypeError, "should be a valid list"),
     (tuple[int, int], [1], ValueError, "Field required at 1"),
     (str | None, 1, TypeError, "should be a valid string"),
     (Literal["a", "b"], "c", ValueError, "should be 'a' or 'b', not str 'c'"),
@@ -145,7 +142,7 @@ REFUSED: list[tuple[object, JsonValue, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("annotation", "given", "kind", "message"), REFUSED)
-def test_what_does_not_fit_is_refused_by_name(
+def test_other_arguments_are_refused_by_name(
     annotation: object, given: JsonValue, kind: type[Exception], message: str
 ) -> None:
     for args, kwargs in [([given], {}), ([], {"x": given})]:
@@ -156,34 +153,15 @@ def test_what_does_not_fit_is_refused_by_name(
         assert len(str(caught.value)) < 300
 
 
-def example(a: int, /, b: str, c: float = 1.5, *more: int, d: bool = False, **rest: str) -> None: ...
-
-
-def test_every_kind_of_parameter_is_checked() -> None:
-    checked = spec(example).check([1, "b", 2.5, 3, 4], {"d": True, "e": "f"})
-    assert checked == ((1, "b", 2.5, 3, 4), {"d": True, "e": "f"})
-    for args, kwargs in [([1, "b", 1.0, "x"], {}), ([1, "b"], {"e": 1}), ([1, "b"], {"d": 1}), (["1", "b"], {})]:
-        with pytest.raises(TypeError, match="argument '"):
-            spec(example).check(args, kwargs)  # type: ignore[arg-type]
-
-
-def test_a_call_that_does_not_bind_shows_the_signature() -> None:
-    with pytest.raises(TypeError) as caught:
-        spec(Environment().go_to, "agent.go_to").check([], {"plce": "a"})
-    assert str(caught.value).startswith(
-        "agent.go_to(): missing a required argument: 'place'; it is agent.go_to(place: str"
-    )
-
-
 class Collector:
-    """An environment whose actions have lists as defaults, as plain Python lets them share."""
+    """An environment with an action that changes its default, which calls share in plain Python."""
 
     def add(self, item: str, before: int = 0, seen: list[str] = [], /, *more: str, **named: str) -> list[str]:  # noqa: B006
         seen.append(item)
         return seen
 
 
-def test_a_mutable_default_is_another_at_every_call() -> None:
+def test_every_call_gets_a_new_copy_of_a_mutable_default() -> None:
     offered = spec(Collector().add, "agent.add")
     calls: list[list[JsonValue]] = [["a"], ["a", 2], ["a"]]
     for args in calls:

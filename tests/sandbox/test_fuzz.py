@@ -1,10 +1,9 @@
-"""Fuzzing the policy, the protocol and the check of arguments: what must hold is in ``tests/sandbox/fuzz``.
+"""Fuzzing of the policy, the protocol and the check of arguments. ``tests/sandbox/fuzz`` has the properties.
 
-``PLANBOOK_FUZZ=N`` takes N times as long. ``python -m tests.sandbox.fuzz`` goes on for as long as one likes.
+``PLANBOOK_FUZZ=N`` takes N times as long. ``python -m tests.sandbox.fuzz`` runs for any time.
 """
 
 import importlib.util
-import json
 import subprocess
 import sys
 import time
@@ -17,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.sandbox import check
-from planbook.sandbox.conversation import parse_message
 from planbook.sandbox.policy.compiler import MAX_CODE, CompileRequest, compile_request, find_problems
 from planbook.sandbox.policy.transformer import MAX_PROBLEMS
 from tests.sandbox.fuzz import arguments, policy, size, wire
@@ -29,66 +27,35 @@ ROOT = Path(__file__).resolve().parents[2]
 CHOICES = st.binary(min_size=4, max_size=200)
 
 
-def made_by(maker: Callable[[bytes], str]) -> st.SearchStrategy[bytes]:
+def made_by(maker: Callable[[bytes], str], choices: st.SearchStrategy[bytes] = CHOICES) -> st.SearchStrategy[bytes]:
     first = bytes([MAKERS.index(maker)])
-    return CHOICES.map(lambda data: first + data)
+    return choices.map(lambda data: first + data)
 
 
-@examples(120)
-@given(made_by(grown))
-def test_programs_of_the_grammar_get_nothing(data: bytes) -> None:
-    policy.test_one(data)
+TEXTS = st.text(max_size=300).map(lambda text: text.encode("utf-8", "surrogatepass"))
 
 
-@examples(120)
-@given(made_by(mutated))
-def test_attacks_that_were_changed_a_little_get_nothing(data: bytes) -> None:
-    policy.test_one(data)
-
-
-@examples(150)
-@given(st.text(max_size=300).map(lambda text: bytes([MAKERS.index(spelt)]) + text.encode("utf-8", "surrogatepass")))
-def test_no_text_is_judged_in_two_ways(data: bytes) -> None:
+@examples(390)
+@given(made_by(grown) | made_by(mutated) | made_by(spelt, TEXTS))
+def test_programs_changed_attacks_and_texts_get_past_no_layer(data: bytes) -> None:
     policy.test_one(data)
 
 
 @examples(500)
 @given(CHOICES)
-def test_arguments_are_checked_as_plain_python_would(data: bytes) -> None:
+def test_arguments_are_checked_like_in_plain_python(data: bytes) -> None:
     arguments.test_one(data)
 
 
 @examples(250)
 @given(CHOICES)
-def test_nothing_a_worker_says_raises_what_is_not_declared(data: bytes) -> None:
+def test_messages_of_a_worker_raise_only_declared_exceptions(data: bytes) -> None:
     wire.test_one(data)
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 12 * TIMES))])
 def test_long_texts_are_read_in_a_moment(seed: int) -> None:
     size.test_one(Random(seed).randbytes(200))
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=12,
-)
-LEGAL = st.one_of(
-    st.tuples(st.just("print"), st.text()),
-    st.tuples(st.just("locked"), st.dictionaries(st.text(), st.text())),
-    st.tuples(st.just("sleep"), st.floats(0, 1e9) | st.integers(0, 10**9)),
-    st.tuples(
-        st.just("call"), st.none() | st.integers(0, 9_999), st.text(), st.lists(JSON), st.dictionaries(st.text(), JSON)
-    ),
-    st.tuples(st.just("end"), JSON, st.just([])),
-)
-
-
-@examples(150)
-@given(LEGAL)
-def test_every_legal_message_arrives_as_it_was_sent(message: tuple[object, ...]) -> None:
-    assert parse_message(json.dumps(message).encode()) == list(message)
 
 
 MANY = {
@@ -102,8 +69,8 @@ MANY = {
 
 
 @pytest.mark.parametrize("source", MANY.values(), ids=MANY)
-def test_thousands_of_faults_take_no_longer_than_one(source: str) -> None:
-    """The host checks plans in its own process, so a check that takes long is a way to stop it."""
+def test_thousands_of_faults_are_found_quickly(source: str) -> None:
+    """The host checks plans in its own process, so a slow check would stall it."""
     started = time.process_time()
     assert check(source, {})
     assert len(find_problems(source)) <= MAX_PROBLEMS + 1
@@ -117,8 +84,7 @@ def test_code_that_is_large_once_compiled_is_refused() -> None:
     assert 0 < len(compile_request(CompileRequest("x = '\U0001f600' * 2000", "plan", True)).code) < MAX_CODE
 
 
-def test_the_fuzzed_programs_say_something() -> None:
-    """Many of them pass the policy, and many do not: both sides of it are fuzzed."""
+def test_many_generated_programs_pass_the_policy_and_many_do_not() -> None:
     for maker in (grown, mutated):
         sources = [program(bytes([MAKERS.index(maker), n % 256, n // 256, n * 7 % 256] * 8)) for n in range(300)]
         passed = sum(find_problems(source) == [] for source in sources)

@@ -9,36 +9,37 @@ from typing import NamedTuple
 import pytest
 from pydantic_core import to_json
 
-from planbook.sandbox import Limits, RebuildDiverged, Sandbox
+from planbook.sandbox import Limits, RebuildDiverged, Sandbox, Session
 from planbook.sandbox import session as session_module
 from planbook.sandbox.answers import library_source
 from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
 from planbook.sandbox.types import MESSAGES, limit_fault
 from tests.sandbox.peer import GRACE, Peer, Script, deep, drip, flood, raw, say, session, sip, then_close
+from tests.sandbox.plans import fault_of
 
 LIMITS = Limits(wall_seconds=0.4, output_chars=100, host_calls=20)
 GROWTH = 150 << 10
-"""Kilobytes that the host may grow by meanwhile."""
+"""Kilobytes by which the host may grow."""
 END: list[object] = ["end", None, []]
 FAULT = {"kind": "raised", "type": "E", "message": "m"}
 
 
 class Environment:
-    """Functions that note what they are given."""
+    """Functions that record their arguments."""
 
     def __init__(self) -> None:
-        self.given: list[object] = []
+        self.received: list[object] = []
 
     def go_to(self, place: str, times: int = 1) -> str:
-        self.given.append((place, times))
+        self.received.append((place, times))
         return place
 
     def weigh(self, weight: float, **more: object) -> float:
-        self.given.append((weight, more))
+        self.received.append((weight, more))
         return weight
 
     def much(self) -> str:
-        self.given.append("much")
+        self.received.append("much")
         return "x" * 20_000_000
 
     def functions(self) -> dict[str, Callable[..., object]]:
@@ -50,7 +51,7 @@ class Case(NamedTuple):
 
     script: Script
     fault: str
-    given: tuple[object, ...] = ()
+    received: tuple[object, ...] = ()
 
 
 CASES = {
@@ -109,36 +110,26 @@ def test_a_hostile_worker_is_ended_in_time(case: Case) -> None:
     assert [fault.type for fault in result.faults] == [case.fault]
     assert result.faults[0].type in MESSAGES
     assert len(result.output) <= LIMITS.output_chars
-    assert tuple(environment.given) == case.given
+    assert tuple(environment.received) == case.received
 
 
-ODD = [
+WRONG_CALLS = [
     '["call",1,"go_to",[1],{}]',
-    '["call",1,"go_to",[],{}]',
-    '["call",1,"go_to",["a","b"],{}]',
     '["call",1,"go_to",["a"],{"place":"b"}]',
-    '["call",1,"go_to",["a",true],{}]',
-    '["call",1,"go_to",["a",1.0],{}]',
-    '["call",1,"go_to",["a",9223372036854775808],{}]',
-    '["call",1,"go_to",[["a"]],{}]',
-    '["call",1,"go_to",[null],{}]',
     '["call",1,"go_to",["a"],{"__class__":1}]',
     '["call",1,"weigh",[1e999],{}]',
-    '["call",1,"weigh",[-1e999],{}]',
-    '["call",1,"weigh",["1"],{}]',
-    '["call",1,"weigh",[1],{"weight":2}]',
     '["call",1,"weigh",[1],{"a":[1e999]}]',
     '["call",1,"weigh",[1],{"%s":1}]' % ("x" * 100_001),
     '["call",1,"weigh",[1],{"a":%s}]' % ("[" * 40 + "]" * 40),
 ]
 
 
-def test_no_unchecked_argument_reaches_a_function() -> None:
+def test_wrong_calls_are_refused_and_the_conversation_continues() -> None:
     environment, answers = Environment(), list[bytes]()
 
     def script(peer: Peer) -> None:
         peer.hear()
-        for request in ODD:
+        for request in WRONG_CALLS:
             peer.raw(pack(request.encode(), MAX_FROM_WORKER))
             answers.append(peer.hear())
         peer.say("call", 1, "go_to", ["there"], {"times": 2})
@@ -148,55 +139,41 @@ def test_no_unchecked_argument_reaches_a_function() -> None:
 
     with session(script, environment.functions(), LIMITS) as opened:
         assert opened.run("1").faults == ()
-    assert [answer.startswith((b'["error","TypeError"', b'["error","ValueError"')) for answer in answers[:-1]] == [
-        True
-    ] * len(ODD)
+    assert all(answer.startswith((b'["error","TypeError"', b'["error","ValueError"')) for answer in answers[:-1])
+    assert len(answers) == len(WRONG_CALLS) + 1
     assert max(map(len, answers)) < 25_000
-    assert environment.given == [("there", 2)]
+    assert environment.received == [("there", 2)]
 
 
-def test_what_comes_after_the_end_ends_the_next_cell() -> None:
-    def script(peer: Peer) -> None:
-        peer.hear()
-        peer.raw(pack(to_json(END), 99) * 2)
-        peer.hang()
+def at_once(*messages: object) -> Script:
+    """Return a script that sends messages without waiting for answers."""
+    return raw(b"".join(pack(to_json(message), 999) for message in messages))
 
-    with session(script, {}, LIMITS) as opened:
+
+def test_a_message_after_the_end_ends_the_next_cell() -> None:
+    with session(at_once(END, END), {}, LIMITS) as opened:
         assert opened.run("1").fault is None
-        fault = opened.run("2").fault
-    assert fault is not None
+        fault = fault_of(opened, "2")
     assert fault.type == "protocol"
     assert "spoke before it was asked" in fault.message
 
 
 @pytest.mark.parametrize("first", [["print", "a"], ["call", 1, "go_to", ["a"], {}]])
 def test_a_refusal_after_the_plan_has_run_is_not_believed(first: list[object]) -> None:
-    def script(peer: Peer) -> None:
-        peer.hear()
-        peer.say(*first)
-        peer.say("end", None, [FAULT | {"kind": "check"}])
-        peer.hang()
-
-    with session(script, Environment().functions(), LIMITS) as opened:
-        fault = opened.run("1").fault
-    assert fault is not None
-    assert fault.type == "protocol"
+    refusal = ["end", None, [FAULT | {"kind": "check"}]]
+    with session(at_once(first, refusal), Environment().functions(), LIMITS) as opened:
+        assert fault_of(opened, "1").type == "protocol"
 
 
-def test_prints_beside_a_call_are_kept_in_order() -> None:
-    def script(peer: Peer) -> None:
-        peer.hear()
-        for parts in (["print", "a"], ["call", 1, "go_to", ["x"], {}], ["print", "b"], ["print", "c"], END):
-            peer.say(*parts)
-        peer.hang()
-
-    with session(script, Environment().functions(), LIMITS) as opened:
+def test_prints_around_a_call_keep_their_order() -> None:
+    messages = (["print", "a"], ["call", 1, "go_to", ["x"], {}], ["print", "b"], ["print", "c"], END)
+    with session(at_once(*messages), Environment().functions(), LIMITS) as opened:
         result = opened.run("1")
     assert (result.output, result.host_calls, result.faults) == ("abc", 1, ())
 
 
 LONG = f"json.{chr(0x10280) * 90}"
-"""A module's name of few characters and many bytes: more than a file's name may have."""
+"""The name of a module with few characters but more bytes than the name of a file may have."""
 STALLS_WHEN_RUN_AGAIN = """
 import ctypes
 class Spec(ctypes.Structure):
@@ -210,32 +187,30 @@ if now.s + now.n / 1e9 > {begin}:
 """Waits in the kernel, where no processor time passes."""
 
 
-def test_a_name_that_no_file_can_have_is_no_module(unguarded: Sandbox) -> None:
+def test_a_name_that_no_file_can_have_is_no_module(plain: Session) -> None:
     assert library_source(LONG) is None
-    with unguarded.session({}) as session:
-        (fault,) = session.run(f"import {LONG}").faults
-        assert fault.type == "ModuleNotFoundError"
+    assert fault_of(plain, f"import {LONG}").type == "ModuleNotFoundError"
 
 
-def test_what_a_worker_said_stands_in_no_fault_at_length() -> None:
+def test_faults_quote_little_of_what_a_worker_said() -> None:
     assert len(limit_fault("protocol", Limits(), "x" * 1_000_000).message) < 500
 
 
-def test_more_processor_time_than_the_kernel_can_be_told_of_is_no_limit(sandbox: Sandbox) -> None:
+def test_a_limit_beyond_what_the_kernel_accepts_is_no_limit(sandbox: Sandbox) -> None:
     with sandbox.session({}, limits=Limits(cpu_seconds=3e9)) as session:
         assert session.run("1 + 1").value == 2
 
 
-def test_a_cell_that_is_run_again_cannot_hold_the_host(unguarded: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_that_is_run_again_cannot_stall_the_host(unguarded: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "WALL_GRACE", 1.0)
-    heard = [time.monotonic()]
+    looks = [time.monotonic()]
     limits, begin = Limits(wall_seconds=0.5), time.time() + 2
-    with unguarded.session({}, limits=limits, meanwhile=lambda: heard.append(time.monotonic())) as session:
+    with unguarded.session({}, limits=limits, meanwhile=lambda: looks.append(time.monotonic())) as session:
         for _ in range(3):
             assert session.run(STALLS_WHEN_RUN_AGAIN.format(begin=begin)).fault is None
         time.sleep(max(0.0, begin - time.time()))
-        heard[:], began = [time.monotonic()], time.monotonic()
+        looks[:], started = [time.monotonic()], time.monotonic()
         with pytest.raises(RebuildDiverged, match="it did not finish"):
             session.run("import os\nos._exit(0)")
-    assert time.monotonic() - began < 10
-    assert max(after - before for before, after in pairwise(heard)) < 1
+    assert time.monotonic() - started < 10
+    assert max(after - before for before, after in pairwise(looks)) < 1

@@ -1,6 +1,6 @@
-"""Hosts that grant less: a container without namespaces and Landlock, one without seccomp; as root and as a user.
+"""Hosts whose kernel grants less, such as a container without namespaces or seccomp; as root and as an ordinary user.
 
-A small launcher takes the system calls away from a process of its own, by a filter that the sandbox under it inherits.
+A launcher installs a filter of system calls, which the sandbox under it inherits.
 """
 
 import errno
@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from planbook import sandbox as package
+from planbook.sandbox.worker.lockdown import NOBODY
+from tests.command import ROOT
 
-ROOT = Path(package.__file__).resolve().parents[1]
 LAUNCHER = """
 import json, platform, runpy, sys
 from planbook.sandbox.worker import lockdown
@@ -48,21 +48,21 @@ else:
 LOOK = """
 import json, os
 from planbook.sandbox import Limits, MissingMechanism, Sandbox
-told = {"user": os.getuid(), "refusal": ""}
+shown = {"user": os.getuid(), "refusal": ""}
 try:
     opened = Sandbox()
 except MissingMechanism as error:
-    told["refusal"] = str(error)
+    shown["refusal"] = str(error)
     opened = Sandbox(unsafe_no_sandbox=True)
 with opened as sandbox, sandbox.session({"f": lambda x: x}, limits=Limits(wall_seconds=0.5)) as s:
-    told["value"] = s.run("f(6) * 7").value
-    told["limit"] = s.run("while True:\\n    pass").fault.type
-    told["missing"] = {m.name: m.reason for m in sandbox.mechanisms().values() if not m.granted}
+    shown["value"] = s.run("f(6) * 7").value
+    shown["limit"] = s.run("while True:\\n    pass").fault.type
+    shown["missing"] = {m.name: m.reason for m in sandbox.mechanisms().values() if not m.granted}
 with Sandbox(language_layer=False, unsafe_no_sandbox=True) as sandbox, sandbox.session({}) as s:
     codes = "open('/etc/passwd')", "import socket\\nsocket.socket()", "import os\\nos.fork()"
-    tried = [s.run(code).fault for code in codes]
-    told["plain"] = [fault and fault.type for fault in tried]
-print(json.dumps(told))
+    faults = [s.run(code).fault for code in codes]
+    shown["plain"] = [fault and fault.type for fault in faults]
+print(json.dumps(shown))
 """
 SPACES = {f"{kind} namespace" for kind in ("ipc", "mount", "net", "pid", "user")}
 
@@ -72,10 +72,12 @@ class Host:
     """System calls that a host's kernel denies, with their errors, and what the sandbox must then report."""
 
     denied: Mapping[str, int]
-    missing: frozenset[str]
+    missing: frozenset[str] | None
+    """None if that depends on the machine."""
     refused: bool = False
 
 
+FULL = Host({}, None)
 DOCKER = Host({"unshare": errno.EPERM}, frozenset(SPACES))
 OLD = Host({"unshare": errno.EPERM, "landlock_create_ruleset": errno.ENOSYS}, frozenset({*SPACES, "landlock"}))
 BARE = Host(
@@ -83,21 +85,11 @@ BARE = Host(
     frozenset({*SPACES, "landlock", "capabilities", "seccomp"}),
     refused=True,
 )
-HOSTS = {"Docker's default": DOCKER, "an old kernel": OLD, "nothing but limits": BARE}
+HOSTS = {"this machine": FULL, "Docker's default": DOCKER, "an old kernel": OLD, "nothing but limits": BARE}
 READ_ALL = "+dac_read_search"
-"""The one right that is kept: the interpreter may lie in a folder that only root can read."""
-NOBODY = 65534
-USERS = {
-    "as it is": [],
-    "ordinary": [
-        "setpriv",
-        f"--reuid={NOBODY}",
-        f"--regid={NOBODY}",
-        "--clear-groups",
-        f"--inh-caps={READ_ALL}",
-        f"--ambient-caps={READ_ALL}",
-    ],
-}
+"""The only right that is kept, because the interpreter may be in a folder that only root can read."""
+ORDINARY = f"--reuid={NOBODY} --regid={NOBODY} --clear-groups --inh-caps={READ_ALL} --ambient-caps={READ_ALL}"
+USERS = {"as it is": [], "ordinary": ["setpriv", *ORDINARY.split()]}
 
 
 def launch(user: Sequence[str], host: Host, folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
@@ -114,35 +106,42 @@ def launch(user: Sequence[str], host: Host, folder: Path, *command: str) -> "sub
 def test_what_is_missing_is_named_and_only_seccomp_is_refused(host: Host, user: list[str]) -> None:
     done = launch(user, host, ROOT, LOOK)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["user"] == (NOBODY if user else os.getuid())
-    assert (told["value"], told["limit"]) == (42, "wall")
-    assert set(told["missing"]) == host.missing
-    assert all(told["missing"].values())
+    shown = json.loads(done.stdout)
+    assert shown["user"] == (NOBODY if user else os.getuid())
+    assert (shown["value"], shown["limit"]) == (42, "wall")
+    assert host.missing is None or set(shown["missing"]) == host.missing
+    assert all(shown["missing"].values())
     if host.refused:
-        assert told["refusal"].startswith("seccomp is not granted here: ")
-        assert "--unsafe-no-sandbox" in told["refusal"]
+        assert shown["refusal"].startswith("seccomp is not granted here: ")
+        assert "--unsafe-no-sandbox" in shown["refusal"]
     else:
-        assert told["refusal"] == ""
-        assert told["plain"] == ["PermissionError"] * 3, "seccomp alone holds plain Python"
+        assert shown["refusal"] == ""
+        assert shown["plain"] == ["PermissionError"] * 3, "seccomp alone confines plain Python"
 
 
 def test_the_command_line_shows_what_is_missing_and_runs_no_plan_without_seccomp(tmp_path: Path) -> None:
     commands = [("envs", "--env", "toy", "--json"), ("replay", "--env", "toy", "--split", "all:1")]
     with ThreadPoolExecutor() as pool:
-        shown, played = pool.map(lambda command: launch([], BARE, tmp_path, "-m", "planbook", *command), commands)
-    found = {each["name"]: each for each in json.loads(shown.stdout.splitlines()[-1])["sandbox"]}
-    assert {name for name, each in found.items() if not each["granted"]} == BARE.missing
-    assert all(found[name]["reason"] for name in BARE.missing)
+        listed, played = pool.map(lambda command: launch([], BARE, tmp_path, "-m", "planbook", *command), commands)
+    found = {each["name"]: each for each in json.loads(listed.stdout.splitlines()[-1])["sandbox"]}
+    missing = {name for name, each in found.items() if not each["granted"]}
+    assert frozenset(missing) == BARE.missing
+    assert all(found[name]["reason"] for name in missing)
     assert {name for name, each in found.items() if each["required"]} == {"seccomp", "no_new_privs", "rlimits"}
     assert played.returncode == 3, played.stderr
     assert "seccomp is not granted here" in played.stderr
 
 
-def test_a_run_whose_plans_were_not_confined_says_so(tmp_path: Path) -> None:
-    replay = ["-m", "planbook", "replay", "--env", "toy", "--split", "all:1", "--out", str(tmp_path / "run")]
-    played = launch([], BARE, tmp_path, *replay, "--unsafe-no-sandbox")
+def play_unsafely(folder: Path, *arguments: object) -> "subprocess.CompletedProcess[str]":
+    """Run a command of planbook without seccomp, with its run in ``folder / "run"``."""
+    more = ("--out", str(folder / "run"), "--unsafe-no-sandbox")
+    played = launch([], BARE, folder, "-m", "planbook", *map(str, arguments), *more)
     assert played.returncode == 0, played.stderr
+    return played
+
+
+def test_a_run_whose_plans_were_not_confined_says_so(tmp_path: Path) -> None:
+    played = play_unsafely(tmp_path, "replay", "--env", "toy", "--split", "all:1")
     assert "Plans were allowed to run where the kernel cannot confine them" in " ".join(played.stdout.split())
     assert json.loads((tmp_path / "run" / "run.json").read_text())["unsafe_no_sandbox"] is True
     page = tmp_path / "report.html"
@@ -152,11 +151,8 @@ def test_a_run_whose_plans_were_not_confined_says_so(tmp_path: Path) -> None:
 
 
 def test_judges_that_are_plan_code_run_in_the_sandbox_of_the_run(tmp_path: Path) -> None:
-    tools = ROOT / "examples" / "tools"
-    plan = tmp_path / "plan.py"
+    tools, plan = ROOT / "examples" / "tools", tmp_path / "plan.py"
     plan.write_text("agent.remove(1)\nagent.remove(3)\nagent.answer()\n")
-    env = ["--env", f"module:{tools}/notes.py:Notes", "-o", f"tasks={tools}/notes.yaml", "--task", "tidy/1"]
-    command = ["-m", "planbook", "exec", str(plan), *env, "--out", str(tmp_path / "run"), "--json"]
-    played = launch([], BARE, tmp_path, *command, "--unsafe-no-sandbox")
-    assert played.returncode == 0, played.stderr
+    env = ("--env", f"module:{tools}/notes.py:Notes", "-o", f"tasks={tools}/notes.yaml", "--task", "tidy/1")
+    played = play_unsafely(tmp_path, "exec", plan, *env, "--json")
     assert json.loads(played.stdout.splitlines()[-1])["solved"] == 1

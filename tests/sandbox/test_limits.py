@@ -5,12 +5,18 @@ import tracemalloc
 
 import pytest
 
-from planbook.sandbox import CellResult, FaultKind, Limits, Sandbox
+from planbook.sandbox import CellResult, FaultKind, Limits, Sandbox, Session
 from planbook.sandbox.types import MESSAGES, limit_fault
+from tests.sandbox.plans import fault_of
 
 SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20, source_chars=10_000)
 SHORT = Limits(wall_seconds=0.5, memory_mb=64)
 BUSY = Limits(wall_seconds=30, cpu_seconds=0.3)
+CHANNEL = (
+    "import socket\nfrom planbook.sandbox.protocol import pack\n"
+    "send = socket.socket(fileno=3, family=1, type=1, proto=0).send\n"
+)
+"""Plain Python that takes over the channel of its worker."""
 
 
 @pytest.fixture(params=["guarded", "unguarded"])
@@ -18,8 +24,8 @@ def any_sandbox(request: pytest.FixtureRequest, sandbox: Sandbox, unguarded: San
     return sandbox if request.param == "guarded" else unguarded
 
 
-def ends_with(sandbox: Sandbox, code: str, limits: Limits, name: str, message: str) -> CellResult:
-    """Run a cell that must end by a limit; the session must be of use afterwards, as it was before."""
+def run_to_limit(sandbox: Sandbox, code: str, limits: Limits, name: str, message: str) -> CellResult:
+    """Run a cell that must end by a limit. The session must continue to work."""
     with sandbox.session({"f": lambda x=0: x}, limits=limits) as session:
         assert session.run("kept = [1, 2]").fault is None
         result = session.run(code)
@@ -32,19 +38,19 @@ def ends_with(sandbox: Sandbox, code: str, limits: Limits, name: str, message: s
         return result
 
 
-def test_wall_clock_is_limited_and_earlier_output_kept(any_sandbox: Sandbox) -> None:
-    began = time.monotonic()
+def test_wall_clock_is_limited_and_earlier_output_is_kept(any_sandbox: Sandbox) -> None:
+    started = time.monotonic()
     code = "print('so far')\nwhile True:\n    pass"
-    result = ends_with(any_sandbox, code, SHORT, "wall", "more than 0.5 s of wall clock")
+    result = run_to_limit(any_sandbox, code, SHORT, "wall", "more than 0.5 s of wall clock")
     assert 0.5 < result.seconds < 5
     assert result.output == "so far\n"
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - started < 20
 
 
 def test_processor_time(any_sandbox: Sandbox) -> None:
-    result = ends_with(any_sandbox, "while True:\n    pass", BUSY, "cpu", "more than 0.3 s of processor time")
+    result = run_to_limit(any_sandbox, "while True:\n    pass", BUSY, "cpu", "more than 0.3 s of processor time")
     assert result.seconds < 20
-    ends_with(any_sandbox, "while True:\n    print('', end='')", BUSY, "cpu", "processor time")
+    run_to_limit(any_sandbox, "while True:\n    print('', end='')", BUSY, "cpu", "processor time")
 
 
 def test_processor_time_is_counted_for_each_cell(sandbox: Sandbox) -> None:
@@ -53,94 +59,89 @@ def test_processor_time_is_counted_for_each_cell(sandbox: Sandbox) -> None:
             assert session.run("for i in range(1_000_000):\n    pass").fault is None
 
 
-def test_memory_is_limited(any_sandbox: Sandbox) -> None:
-    ends_with(any_sandbox, "'a' * 10 ** 10", SMALL, "memory", "more than 64 MB of memory")
+LIMITED = {
+    "memory": ("'a' * 10 ** 10", "more than 64 MB of memory"),
+    "sleep": ("import time\nfor _ in range(9):\n    time.sleep(6)", "slept for more than 30 s in all"),
+    "source": ("#" * 10_001, "more than 10000 characters"),
+    "output": ("while True:\n    print('x' * 99)", "printed more than 1000 characters"),
+    "host_calls": ("while True:\n    f(1)", "more than 20 calls"),
+}
 
 
-def test_a_plan_may_catch_a_memory_error_and_go_on(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("name", LIMITED)
+def test_other_resources_are_limited(any_sandbox: Sandbox, name: str) -> None:
+    code, message = LIMITED[name]
+    result = run_to_limit(any_sandbox, code, SMALL, name, message)
+    assert len(result.output) == (1_000 if name == "output" else 0)
+    assert result.host_calls == (20 if name == "host_calls" else 0)
+
+
+def test_a_plan_can_catch_a_memory_error_and_continue(sandbox: Sandbox) -> None:
     with sandbox.session({}, limits=SMALL) as session:
         assert session.run("try:\n    'a' * 10 ** 10\nexcept MemoryError:\n    x = 1\nx").value == 1
 
 
-def test_output_is_limited(any_sandbox: Sandbox) -> None:
-    code = "while True:\n    print('x' * 99)"
-    result = ends_with(any_sandbox, code, SMALL, "output", "printed more than 1000 characters")
-    assert len(result.output) == 1_000
+def test_output_within_the_limit_arrives_whole(session: Session) -> None:
+    assert session.run("print('é' * 99_999)").output == "é" * 99_999 + "\n"
+    assert session.run("print('a', '\\ud800', sep='\\x00', end='')").output == "a\x00\\ud800"
 
 
-def test_output_within_the_limit_arrives_whole(sandbox: Sandbox) -> None:
-    with sandbox.session({}) as session:
-        assert session.run("print('é' * 99_999)").output == "é" * 99_999 + "\n"
-        assert session.run("print('a', '\\ud800', sep='\\x00', end='')").output == "a\x00\\ud800"
-
-
-def test_host_calls_are_limited(any_sandbox: Sandbox) -> None:
-    result = ends_with(any_sandbox, "while True:\n    f(1)", SMALL, "host_calls", "more than 20 calls")
-    assert result.host_calls == 20
-
-
-def test_what_a_session_keeps_of_its_cells_is_limited(sandbox: Sandbox) -> None:
-    """Each cell hands 14 MB to a function, which hands them back."""
+def test_the_memory_of_recorded_cells_is_limited(sandbox: Sandbox) -> None:
+    """Each cell passes 14 MB to a function, which returns them."""
     limits = Limits(wall_seconds=30, cpu_seconds=30)
     with sandbox.session({"f": lambda x=0: x}, limits=limits) as session:
-        ended = [session.run("for _ in range(145): f('x' * 99_000)").fault for _ in range(3)]
-        assert ended[:2] == [None, None]
-        assert ended[2] == limit_fault("kept", limits)
+        faults = [session.run("for _ in range(145): f('x' * 99_000)").fault for _ in range(3)]
+        assert faults == [None, None, limit_fault("kept", limits)]
         assert session.mark() == 2
         assert session.run("f(1)").value == 1
         session.rewind(0)
         assert session.run("for _ in range(145): f('x' * 99_000)").fault is None
 
 
-def test_a_cells_value_is_kept_as_it_came(sandbox: Sandbox) -> None:
+def test_the_value_of_a_cell_is_recorded_as_it_was_sent(session: Session) -> None:
     """As a list, this value would take 5 MB."""
-    with sandbox.session({}) as session:
-        tracemalloc.start()
-        length = len(session.run("[[] for _ in range(80_000)]").value or ())  # type: ignore[arg-type]
-        kept = tracemalloc.get_traced_memory()[0]
-        tracemalloc.stop()
+    tracemalloc.start()
+    length = len(session.run("[[] for _ in range(80_000)]").value or ())  # type: ignore[arg-type]
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
     assert length == 80_000
     assert kept < 1 << 20
 
 
-def test_sleep_is_limited(any_sandbox: Sandbox) -> None:
-    several = "import time\nfor _ in range(9):\n    time.sleep(6)"
-    ends_with(any_sandbox, several, SMALL, "sleep", "slept for more than 30 s in all")
-
-
-def test_every_limit_that_a_plan_can_heed_says_what_to_write_instead() -> None:
+def test_every_limit_that_a_plan_can_respect_has_a_hint() -> None:
     assert {name for name in MESSAGES if not limit_fault(name, SMALL).hint} == {"crashed", "protocol"}
 
 
-def test_an_unknown_limit_is_told_with_the_nearest() -> None:
-    with pytest.raises(ValueError, match="there is no limit `wall_second`; `wall_seconds` is nearest") as told:
+def test_an_unknown_limit_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(ValueError, match="there is no limit `wall_second`; `wall_seconds` is nearest") as refusal:
         Limits.model_validate({"wall_second": 2})
-    assert "http" not in str(told.value)
+    assert "http" not in str(refusal.value)
     with pytest.raises(ValueError, match="there is no limit `x`; there are wall_seconds, cpu_seconds, "):
         Limits.model_validate({"x": 2})
 
 
-def test_source_is_limited(sandbox: Sandbox) -> None:
-    ends_with(sandbox, "#" * 10_001, SMALL, "source", "more than 10000 characters")
+def test_the_clock_of_a_plan_stops_while_the_host_pauses(sandbox: Sandbox) -> None:
+    pauses: list[float] = []
 
+    def pause_once() -> None:
+        if not pauses:
+            pauses.append(1.5)
+            time.sleep(1.5)
 
-def test_the_clock_stands_still_while_the_host_works(sandbox: Sandbox) -> None:
-    def slow() -> None:
-        time.sleep(0.7)
-
-    with sandbox.session({"slow": slow}, limits=Limits(wall_seconds=1)) as session:
-        result = session.run("slow()\nslow()")
-        assert result.fault is None
+    with sandbox.session({}, limits=Limits(wall_seconds=1), meanwhile=pause_once) as session:
+        result = session.run("total = 0\nfor number in range(2_000_000):\n    total += number\ntotal")
+        assert pauses
+        assert result.faults == ()
         assert result.seconds < 1
 
 
-def test_a_worker_that_crashes_is_a_limit(unguarded: Sandbox) -> None:
-    ends_with(unguarded, "import os\nos._exit(3)", SMALL, "crashed", "the worker ended by itself")
-    ends_with(unguarded, "import ctypes\nctypes.string_at(0)", SMALL, "crashed", "crashed the interpreter")
+def test_a_crash_of_the_worker_is_a_limit(unguarded: Sandbox) -> None:
+    run_to_limit(unguarded, "import os\nos._exit(3)", SMALL, "crashed", "the worker ended by itself")
+    run_to_limit(unguarded, "import ctypes\nctypes.string_at(0)", SMALL, "crashed", "crashed the interpreter")
 
 
 @pytest.mark.parametrize(
-    ("code", "detail"),
+    ("code", "message"),
     [
         ("send(pack(b'[', 10))", "not JSON"),
         ("send(b'\\xff\\xff\\xff\\xff')", "a frame of 4294967295 bytes; at most 1048576"),
@@ -148,21 +149,13 @@ def test_a_worker_that_crashes_is_a_limit(unguarded: Sandbox) -> None:
         ("send(pack(b'[\"locked\",{}]', 99))", "'locked' out of turn"),
     ],
 )
-def test_a_plan_that_takes_over_the_channel_gains_nothing(unguarded: Sandbox, code: str, detail: str) -> None:
-    take = (
-        "import gc, socket\nfrom planbook.sandbox.protocol import pack\n"
-        "send = socket.socket(fileno=3, family=1, type=1, proto=0).send\n"
-    )
-    ends_with(unguarded, f"{take}{code}\nwhile True:\n    pass", SMALL, "protocol", detail)
+def test_a_plan_that_takes_over_the_channel_gains_nothing(unguarded: Sandbox, code: str, message: str) -> None:
+    run_to_limit(unguarded, f"{CHANNEL}{code}\nwhile True:\n    pass", SMALL, "protocol", message)
 
 
 def test_a_plan_that_says_it_has_ended_has_no_time_until_the_next_cell(unguarded: Sandbox) -> None:
-    """It goes on computing: while the host thinks, it is stopped."""
-    code = (
-        "import socket\nfrom planbook.sandbox.protocol import pack\n"
-        'socket.socket(fileno=3, family=1, type=1, proto=0).send(pack(b\'["end","done",[]]\', 99))\n'
-        "while True:\n    pass"
-    )
+    """It continues to compute, and is stopped until the next cell."""
+    code = f'{CHANNEL}send(pack(b\'["end","done",[]]\', 99))\nwhile True:\n    pass'
     with unguarded.session({}, limits=Limits(wall_seconds=1, cpu_seconds=1)) as session:
         assert session.run(code).value == "done"
         worker = session._worker
@@ -170,9 +163,7 @@ def test_a_plan_that_says_it_has_ended_has_no_time_until_the_next_cell(unguarded
         before = worker.cpu_seconds()
         time.sleep(0.5)
         assert worker.cpu_seconds() - before < 0.1
-        fault = session.run("1").fault
-        assert fault is not None
-        assert fault.type in ("wall", "cpu")
+        assert fault_of(session, "1").type in ("wall", "cpu")
 
 
 def test_a_plan_that_computes_while_the_host_answers_is_ended_by_the_kernel(unguarded: Sandbox) -> None:
@@ -187,30 +178,7 @@ def test_a_plan_that_computes_while_the_host_answers_is_ended_by_the_kernel(ungu
             used.append(worker.cpu_seconds())
             time.sleep(0.05)
 
-    code = (
-        "import socket\nfrom planbook.sandbox.protocol import pack\n"
-        'socket.socket(fileno=3, family=1, type=1, proto=0).send(pack(b\'["call",1,"slow",[],{}]\', 99))\n'
-        "while True:\n    pass"
-    )
+    code = f'{CHANNEL}send(pack(b\'["call",1,"slow",[],{{}}]\', 99))\nwhile True:\n    pass'
     with unguarded.session({"slow": slow}, limits=Limits(wall_seconds=5, cpu_seconds=1)) as session:
-        fault = session.run(code).fault
-        assert fault is not None
-        assert fault.kind is FaultKind.LIMIT
+        assert fault_of(session, code).kind is FaultKind.LIMIT
     assert 1 < max(used) < 4
-
-
-def test_the_clock_of_a_plan_stands_still_while_the_host_waits_in_between(sandbox: Sandbox) -> None:
-    """A run that is paused from outside, say."""
-    waited: list[float] = []
-
-    def pause_once() -> None:
-        if not waited:
-            waited.append(1.5)
-            time.sleep(1.5)
-
-    short = Limits(wall_seconds=1)
-    with sandbox.session({}, limits=short, meanwhile=pause_once) as session:
-        result = session.run("total = 0\nfor number in range(2_000_000):\n    total += number\ntotal")
-        assert waited
-        assert result.faults == ()
-        assert result.seconds < short.wall_seconds

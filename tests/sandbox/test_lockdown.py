@@ -1,4 +1,4 @@
-"""The kernel's restrictions, tried by plain Python in a locked worker, and kernels that do not grant them."""
+"""The restrictions of the kernel, tried by plain Python in a locked worker."""
 
 import os
 import shutil
@@ -6,19 +6,19 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from planbook import sandbox as package
-from planbook.sandbox import Limits, MissingMechanism, Sandbox
+from planbook.sandbox import Limits, MissingMechanism, Sandbox, Session
 from planbook.sandbox.host import ALL_MECHANISMS, OPTIONAL, REQUIRED
+from planbook.sandbox.process import ENVIRONMENT
 from planbook.sandbox.worker import lockdown
 from planbook.sandbox.worker.lockdown import NOBODY
+from tests.command import ROOT
+from tests.executing import children
+from tests.sandbox.plans import fault_of
 
-ROOT = Path(package.__file__).resolve().parents[1]
 LIBC = "import ctypes, errno, os, signal, socket\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 CALL = LIBC + "result = libc.{call}\n[result, errno.errorcode.get(ctypes.get_errno())]"
 
@@ -74,54 +74,43 @@ REFUSED_IN_C = [
 
 
 @pytest.mark.parametrize("code", REFUSED_IN_PYTHON)
-def test_plain_python_in_a_locked_worker_is_refused(unguarded: Sandbox, code: str) -> None:
-    with unguarded.session({}) as session:
-        session.run("import os, signal, socket")
-        fault = session.run(code).fault
-        assert fault is not None
-        assert fault.type in ("PermissionError", "OSError"), fault
-        assert "Errno 1]" in fault.message, fault
+def test_plain_python_in_a_locked_worker_is_refused(plain: Session, code: str) -> None:
+    plain.run("import os, signal, socket")
+    fault = fault_of(plain, code)
+    assert fault.type in ("PermissionError", "OSError"), fault
+    assert "Errno 1]" in fault.message, fault
 
 
 @pytest.mark.parametrize("call", REFUSED_IN_C)
-def test_so_are_system_calls_from_c(unguarded: Sandbox, call: str) -> None:
-    with unguarded.session({}) as session:
-        assert session.run(CALL.format(call=call)).value == [-1, "EPERM"]
+def test_so_are_system_calls_from_c(plain: Session, call: str) -> None:
+    assert plain.run(CALL.format(call=call)).value == [-1, "EPERM"]
 
 
-def test_no_memory_is_executable(unguarded: Sandbox) -> None:
-    with unguarded.session({}) as session:
-        code = "libc.mmap.restype = ctypes.c_long\nlibc.mmap(None, 4096, {}, 0x22, -1, 0) > 0"
-        session.run(LIBC)
-        assert session.run(code.format(3)).value is True
-        assert session.run(code.format(7)).value is False
-        assert session.run(code.format(5)).value is False
+def test_no_memory_is_executable(plain: Session) -> None:
+    plain.run(f"{LIBC}libc.mmap.restype = ctypes.c_long")
+    granted = [plain.run(f"libc.mmap(None, 4096, {flags}, 0x22, -1, 0) > 0").value for flags in (3, 7, 5)]
+    assert granted == [True, False, False]
 
 
-def test_the_worker_has_one_socket_and_nothing_else_open(unguarded: Sandbox) -> None:
-    with unguarded.session({}) as session:
-        session.run("import socket, errno\nopen_ones = []")
-        code = (
-            "for number in range(0, 200):\n    try:\n"
-            "        socket.socket(fileno=number, family=1, type=1, proto=0).send(b'')\n"
-            "        open_ones.append(number)\n    except OSError as error:\n"
-            "        if error.errno not in (errno.EBADF, errno.ENOTSOCK):\n            raise\nopen_ones"
-        )
-        assert session.run(code).value == [3]
+def test_the_worker_has_one_socket_and_nothing_else_open(plain: Session) -> None:
+    plain.run("import socket, errno\nsockets = []")
+    code = (
+        "for number in range(0, 200):\n    try:\n"
+        "        socket.socket(fileno=number, family=1, type=1, proto=0).send(b'')\n"
+        "        sockets.append(number)\n    except OSError as error:\n"
+        "        if error.errno not in (errno.EBADF, errno.ENOTSOCK):\n            raise\nsockets"
+    )
+    assert plain.run(code).value == [3]
 
 
-def test_the_arguments_of_a_worker_tell_nothing_of_the_host(unguarded: Sandbox) -> None:
-    with unguarded.session({}) as session:
-        assert session.run("import os, sys\n[sys.argv, sys.orig_argv, sorted(os.environ)]").value == [
-            [],
-            [],
-            ["LC_CTYPE", "LD_BIND_NOW", "PYTHONHASHSEED", "TZ"],
-        ]
+def test_the_arguments_of_a_worker_tell_nothing_of_the_host(unguarded: Sandbox, plain: Session) -> None:
+    shown = plain.run("import os, sys\n[sys.argv, sys.orig_argv, dict(os.environ)]").value
+    assert shown == [[], [], ENVIRONMENT | {"LC_CTYPE": "C.UTF-8"}]
     arguments = Path(f"/proc/{unguarded._zygote._process.pid}/cmdline").read_bytes().decode().split("\0")
     assert not [each for each in arguments[1:] if str(ROOT) in each or str(os.getpid()) in each]
 
 
-def test_libraries_may_lie_on_the_path_of_the_environment_alone() -> None:
+def test_libraries_can_be_on_pythonpath_only() -> None:
     libraries = sysconfig.get_path("purelib")
     code = "from planbook.sandbox import Sandbox\nwith Sandbox() as own, own.session({}) as session:\n"
     code += "    print(session.run('6 * 7').value)"
@@ -132,23 +121,20 @@ def test_libraries_may_lie_on_the_path_of_the_environment_alone() -> None:
 
 
 def test_the_same_worker_without_any_mechanism_is_not_refused(tmp_path: Path) -> None:
-    """So that the tests above fail for no other reason than the lockdown; time and memory stay limited."""
+    """Shows that the tests above fail only because of the lockdown. Time and memory stay limited."""
     with Sandbox(language_layer=False, without=ALL_MECHANISMS, unsafe_no_sandbox=True) as loose:
         assert not any(mechanism.granted for mechanism in loose.mechanisms().values())
         with loose.session({}, limits=Limits(memory_mb=64)) as session:
             assert session.run(f"open({str(tmp_path / 'x')!r}, 'w').write('here')").fault is None
-            fault = session.run("'a' * 10 ** 9").fault
-            assert fault is not None
-            assert fault.type == "memory"
+            assert fault_of(session, "'a' * 10 ** 9").type == "memory"
     assert (tmp_path / "x").read_text() == "here"
 
 
-def test_every_mechanism_is_named() -> None:
-    with Sandbox() as own:
-        found = own.mechanisms()
-        assert set(found) == {*REQUIRED, *OPTIONAL}
-        assert all(found[name].granted for name in REQUIRED)
-        assert all(mechanism.granted or mechanism.reason for mechanism in found.values())
+def test_every_mechanism_is_listed(sandbox: Sandbox) -> None:
+    found = sandbox.mechanisms()
+    assert set(found) == {*REQUIRED, *OPTIONAL}
+    assert all(found[name].granted for name in REQUIRED)
+    assert all(mechanism.granted or mechanism.reason for mechanism in found.values())
 
 
 @pytest.mark.parametrize("name", ["seccomp", "rlimits"])
@@ -161,18 +147,18 @@ def test_without_a_required_mechanism_nothing_runs_unless_the_risk_is_named(name
 
 
 @pytest.mark.parametrize("name", OPTIONAL)
-def test_an_optional_mechanism_may_be_left_out(name: str) -> None:
+def test_an_optional_mechanism_can_be_left_out(name: str) -> None:
     with Sandbox(without=[name]) as own, own.session({}) as session:
         assert not own.mechanisms()[name].granted
         assert session.run("6 * 7").value == 42
 
 
-def test_a_mechanism_that_does_not_exist_is_no_mechanism() -> None:
+def test_an_unknown_mechanism_cannot_be_left_out() -> None:
     with pytest.raises(ValueError, match="there is no mechanism"):
         Sandbox(without=["landlok"])
 
 
-def test_a_worker_sees_no_other_process_and_is_no_root() -> None:
+def test_a_worker_sees_no_other_process_and_is_not_root() -> None:
     with Sandbox(language_layer=False, without=["seccomp"], unsafe_no_sandbox=True) as own:
         with own.session({}) as session:
             number, user = (session.run(f"import posix\nposix.{each}()").value for each in ("getpid", "geteuid"))
@@ -184,67 +170,27 @@ def test_a_zygote_whose_pid_namespace_has_ended_is_replaced() -> None:
     with Sandbox() as own:
         if not own.mechanisms()["pid namespace"].granted:
             pytest.skip("the kernel grants no pid namespace here")
-        children = Path(f"/proc/{own._zygote._process.pid}/task/{own._zygote._process.pid}/children").read_text()
-        os.kill(min(map(int, children.split())), signal.SIGKILL)
+        os.kill(min(children(own._zygote._process.pid)), signal.SIGKILL)
         with own.session({}) as session:
             assert session.run("6 * 7").value == 42
 
 
-# --- hosts that have less: test_lesser_hosts.py; the same for an ordinary user
-
-
-@pytest.fixture
-def open_tree() -> Iterator[Path]:
-    """A copy of the package that every user can read."""
-    folder = Path(tempfile.mkdtemp())
-    folder.chmod(0o755)
-    (folder / "planbook").mkdir()
-    shutil.copy(ROOT / "planbook" / "__init__.py", folder / "planbook")
-    shutil.copytree(ROOT / "sandbox", folder / "planbook" / "sandbox", ignore=shutil.ignore_patterns("__pycache__"))
-    yield folder
-    shutil.rmtree(folder)
-
-
-ORDINARY = """
-import os
-from planbook.sandbox import Limits, Sandbox
-with Sandbox() as sandbox, sandbox.session({"f": lambda x: x}, limits=Limits(wall_seconds=1)) as session:
-    print(os.getuid(), session.run("f(6) * 7").value, sandbox.mechanisms()["seccomp"].granted)
-    print(session.run("while True:\\n    pass").fault.type)
-"""
-
-
-READ_ALL = "+dac_read_search"
-"""The one right that is kept: the interpreter may lie in a folder that only root can read."""
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="all other tests run as an ordinary user already")
-@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv (util-linux)")
-def test_an_ordinary_user_has_the_same_sandbox(open_tree: Path) -> None:
-    user = ["--reuid=65534", "--regid=65534", "--clear-groups", f"--inh-caps={READ_ALL}", f"--ambient-caps={READ_ALL}"]
-    command = ["setpriv", *user, sys.executable, "-c", ORDINARY]
-    done = subprocess.run(command, cwd=open_tree, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["65534 42 True", "wall"]
-
-
-def test_a_zygote_that_cannot_start_says_why(open_tree: Path) -> None:
-    (open_tree / "planbook" / "sandbox" / "worker" / "serve.py").write_text(
-        "raise RuntimeError('this file is damaged')\n"
-    )
+def test_the_error_of_a_zygote_that_cannot_start_is_shown(tmp_path: Path) -> None:
+    package = tmp_path / "planbook"
+    shutil.copytree(ROOT / "sandbox", package / "sandbox", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "planbook" / "__init__.py", package)
+    (package / "sandbox" / "worker" / "serve.py").write_text("raise RuntimeError('this file is damaged')\n")
     script = "from planbook.sandbox import *\ntry:\n    Sandbox()\nexcept WorkerFailed as error:\n    print(error)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=open_tree, capture_output=True, text=True, timeout=60, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert "the zygote did not start" in done.stdout
     assert "this file is damaged" in done.stdout
 
 
-# --- the filter itself, run by hand
+# The filter itself, interpreted here.
 
 
 def verdict(machine: str, number: int, argument: int = 0, architecture: int | None = None) -> int:
-    """Return the filter's verdict on a system call all of whose arguments are the same."""
+    """Return the verdict of the filter on a system call whose arguments are all the same."""
     _, known = lockdown.ARCHITECTURES[machine]
     data = {lockdown.NUMBER: number, lockdown.ARCHITECTURE: known if architecture is None else architecture}
     data |= dict.fromkeys((lockdown.FIRST_ARGUMENT, lockdown.THIRD_ARGUMENT, lockdown.FOURTH_ARGUMENT), argument)
@@ -291,7 +237,7 @@ ARGUMENTS = {
     "clock_gettime": ([0, 1, 2, 3, 7], [12, *CLOCKS_OF_OTHERS]),
     "madvise": ([0, 4, 8], [9, 12, 14, 100]),
 }
-"""By call, arguments that are granted and that are refused: of flags MSG_OOB is 1, of advice MADV_MERGEABLE is 12."""
+"""Maps calls to arguments that are granted and refused. MSG_OOB is flag 1, MADV_MERGEABLE is advice 12."""
 
 
 def test_an_unknown_machine_is_refused() -> None:

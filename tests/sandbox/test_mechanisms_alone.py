@@ -1,6 +1,6 @@
-"""Each mechanism of the kernel alone against the attacks on the machine, by their effect; and the table that tells it.
+"""What each mechanism of the kernel stops alone, measured by the effects of attacks, as the threat model's table says.
 
-Plans are plain Python here. A kernel that grants less of a mechanism than the table is about is not held to it.
+Plans are plain Python here. A kernel that grants only a part of a mechanism is not compared with the table.
 """
 
 import ctypes
@@ -8,22 +8,19 @@ import json
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
-from planbook import sandbox as package
 from planbook.sandbox import Sandbox
 from planbook.sandbox.worker.lockdown import LANDLOCK_VERSION, SYS_LANDLOCK_CREATE_RULESET
+from tests.command import ROOT
 from tests.sandbox.alone import ALONE, Effects
 from tests.sandbox.attack_tables import attacks, outcome_of
 from tests.sandbox.machine import KINDS, Machine
-from tests.sandbox.test_lesser_hosts import DOCKER, OLD, USERS, Host, launch
+from tests.sandbox.test_lesser_hosts import DOCKER, FULL, OLD, USERS, Host, launch
 
-ROOT = Path(package.__file__).resolve().parents[1]
 PAGE = (ROOT / "sandbox" / "THREAT_MODEL.md").read_text(encoding="utf-8")
 TABLE = "| attack |" + PAGE.partition("\n| attack |")[2].partition("\n\n")[0]
-FULL = Host({}, frozenset())
 NO_LANDLOCK = Host({"landlock_create_ruleset": OLD.denied["landlock_create_ruleset"]}, frozenset({"landlock"}))
 LESSER = (
     (DOCKER, {"namespaces", "all but seccomp"}),
@@ -31,16 +28,16 @@ LESSER = (
     (OLD, {"namespaces", "Landlock", "all but seccomp"}),
 )
 SCOPED = 6
-"""The ABI of Landlock from which on it keeps from sockets and signals, too."""
-Told = Mapping[str, Effects | None]
+"""The first ABI of Landlock that covers sockets and signals."""
+Measured = Mapping[str, Effects | None]
 
 
-def told_on(host: Host, user: str, *folders: str) -> Told:
+def measure(host: Host, user: str, *folders: str) -> Measured:
     """Return the effects of the attacks against each set of mechanisms, on a host and as a user."""
     done = launch(USERS[user], host, ROOT, "-m", "tests.sandbox.alone", *folders)
     assert done.returncode == 0, done.stderr
-    told: Told = json.loads(done.stdout)
-    return told
+    measured: Measured = json.loads(done.stdout)
+    return measured
 
 
 @pytest.fixture(
@@ -52,63 +49,63 @@ def user(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def told(user: str) -> Told:
-    """Return the effects on this machine as it is."""
-    return told_on(FULL, user, "machine", "effects")
+def measured(user: str) -> Measured:
+    """Return the effects on this machine."""
+    return measure(FULL, user, "machine", "effects")
 
 
-def effects_in(told: Told, mechanisms: str) -> Effects:
-    effects = told[mechanisms]
+def effects_in(measured: Measured, mechanisms: str) -> Effects:
+    effects = measured[mechanisms]
     assert effects is not None
     return effects
 
 
-def verdict(told: Told, kind: str, mechanism: str) -> str:
+def verdict(measured: Measured, kind: str, mechanism: str) -> str:
     """Return whether a mechanism alone stops the attacks of a kind."""
-    attempts = {name for name, kinds in effects_in(told, "none").items() if kind in kinds}
-    left = {name for name in attempts if kind in effects_in(told, mechanism).get(name, ())}
+    attempts = {name for name, kinds in effects_in(measured, "none").items() if kind in kinds}
+    left = {name for name in attempts if kind in effects_in(measured, mechanism).get(name, ())}
     return "some" if left and left < attempts else "no" if left else "yes"
 
 
-def shown(user: str) -> dict[tuple[str, str], str]:
-    """Return what the table tells of each kind of attack and mechanism."""
+def table(user: str) -> dict[tuple[str, str], str]:
+    """Return what the table says for each kind of attack and mechanism."""
     header, _, *rows = [row.strip("| ").split(" | ") for row in TABLE.splitlines()]
     place = 0 if user == "as it is" and os.geteuid() == 0 else -1
     return {
-        (kind, mechanism): told.split(" / ")[place]
+        (kind, mechanism): cell.split(" / ")[place]
         for kind, *cells in rows
-        for mechanism, told in zip(header[1:], cells, strict=True)
+        for mechanism, cell in zip(header[1:], cells, strict=True)
     }
 
 
 def test_the_table_shows_every_kind_of_attack_and_mechanism(user: str) -> None:
-    assert {kind for kind, _ in shown(user)} == set(KINDS)
-    assert {mechanism for _, mechanism in shown(user)} == set(ALONE)
+    assert {kind for kind, _ in table(user)} == set(KINDS)
+    assert {mechanism for _, mechanism in table(user)} == set(ALONE)
 
 
-def test_every_kind_of_effect_is_real_and_none_is_left_by_all_mechanisms_or_by_seccomp(told: Told) -> None:
-    assert {kind for kinds in effects_in(told, "none").values() for kind in kinds} == set(KINDS)
-    assert effects_in(told, "all") == effects_in(told, "seccomp") == {}
+def test_attacks_have_every_kind_of_effect_and_none_against_all_mechanisms_or_seccomp(measured: Measured) -> None:
+    assert {kind for kinds in effects_in(measured, "none").values() for kind in kinds} == set(KINDS)
+    assert effects_in(measured, "all") == effects_in(measured, "seccomp") == {}
 
 
 @pytest.mark.parametrize("mechanism", ALONE)
-def test_the_table_tells_what_each_mechanism_stops_alone(told: Told, user: str, mechanism: str) -> None:
-    if told[mechanism] is None or (mechanism == "Landlock" and landlock() < SCOPED):
+def test_the_table_tells_what_each_mechanism_stops_alone(measured: Measured, user: str, mechanism: str) -> None:
+    if measured[mechanism] is None or (mechanism == "Landlock" and landlock() < SCOPED):
         pytest.skip("this kernel does not grant all of it")
-    expected = {kind: cell for (kind, name), cell in shown(user).items() if name == mechanism}
-    assert {kind: verdict(told, kind, mechanism) for kind in KINDS} == expected
+    expected = {kind: cell for (kind, name), cell in table(user).items() if name == mechanism}
+    assert {kind: verdict(measured, kind, mechanism) for kind in KINDS} == expected
 
 
 @pytest.mark.deep
-def test_what_is_left_on_lesser_hosts_stops_the_same(told: Told, user: str) -> None:
+def test_what_is_left_on_lesser_hosts_stops_the_same(measured: Measured, user: str) -> None:
     with ThreadPoolExecutor() as pool:
-        lesser = list(pool.map(lambda each: told_on(each[0], user, "effects"), LESSER))
+        lesser = list(pool.map(lambda each: measure(each[0], user, "effects"), LESSER))
     for found, (_, missing) in zip(lesser, LESSER, strict=True):
         assert effects_in(found, "all") == {}
         assert {name for name in ALONE if found[name] is None} >= missing
         for name in (name for name in ALONE if found[name] is not None):
             assert effects_in(found, name) == {
-                attack: kinds for attack, kinds in effects_in(told, name).items() if attack.startswith("effects: ")
+                attack: kinds for attack, kinds in effects_in(measured, name).items() if attack.startswith("effects: ")
             }
 
 

@@ -1,19 +1,19 @@
-"""The compile-time policy: what it refuses, how it says so, that no text makes it raise, that threads take turns."""
+"""The compile-time policy: what it refuses and with which message, and that it never raises."""
 
 import ast
 import gc
 import keyword
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
-from planbook.sandbox import MAX_SOURCE, Sandbox, parse_source
+from planbook.sandbox import MAX_SOURCE, Session, parse_source
 from planbook.sandbox.policy.compiler import PolicyRefused, compile_cell, find_problems
 from planbook.sandbox.policy.rules import NAME_HINTS, REFUSED_ATTRIBUTES
 
@@ -45,7 +45,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("source", "name", "message", "hint"), REFUSED.values(), ids=REFUSED)
-def test_refused_with_what_to_write_instead(source: str, name: str, message: str, hint: str) -> None:
+def test_a_refusal_says_what_to_write_instead(source: str, name: str, message: str, hint: str) -> None:
     problem = find_problems(source)[0]
     assert problem.type == name
     assert message in problem.message
@@ -54,7 +54,7 @@ def test_refused_with_what_to_write_instead(source: str, name: str, message: str
         compile_cell(source, "plan")
 
 
-def test_every_fault_at_once_in_the_order_of_lines() -> None:
+def test_all_faults_are_reported_at_once_in_the_order_of_lines() -> None:
     problems = find_problems("import os\nx = 1\nx.__code__ + eval('1')\n")
     assert [(p.line, p.type) for p in problems] == [
         (1, "forbidden-import"),
@@ -65,7 +65,7 @@ def test_every_fault_at_once_in_the_order_of_lines() -> None:
 
 
 @pytest.mark.parametrize("name", NAME_HINTS)
-def test_a_missing_builtin_is_told_unless_the_plan_defines_it(name: str) -> None:
+def test_a_missing_builtin_has_a_hint_unless_the_plan_defines_it(name: str) -> None:
     assert find_problems(f"{name}()")[0].hint == NAME_HINTS[name]
     assert find_problems(f"def {name}(): pass\n{name}()") == []
 
@@ -106,10 +106,9 @@ BUILTINS = "eval exec compile open input breakpoint help exit quit aiter anext".
 
 
 @pytest.mark.parametrize("name", BUILTINS)
-def test_a_builtin_that_plans_do_not_have(name: str, sandbox: Sandbox) -> None:
+def test_a_builtin_that_plans_do_not_have_is_refused(name: str, session: Session) -> None:
     assert [problem.type for problem in find_problems(name)] == ["forbidden-name"]
-    with sandbox.session({}) as session:
-        hidden = session.run(f"globals()['__built' 'ins__'].get('{name}')")
+    hidden = session.run(f"globals()['__built' 'ins__'].get('{name}')")
     assert (hidden.fault, hidden.value) == (None, None)
 
 
@@ -119,13 +118,12 @@ pdb site sysconfig sqlite3 zipimport pty tty termios _thread _ctypes _socket pos
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_a_module_that_plans_do_not_have(name: str, sandbox: Sandbox) -> None:
+def test_a_module_that_plans_do_not_have_is_refused(name: str, session: Session) -> None:
     caught = f"try:\n    import {name}\nexcept ImportError as error:\n    print(error.name)"
     assert [problem.type for problem in find_problems(f"import {name}")] == ["forbidden-import"]
     assert [problem.type for problem in find_problems(f"from {name} import x")] == ["forbidden-import"]
     assert find_problems(caught) == []
-    with sandbox.session({}) as session:
-        assert session.run(caught).output == f"{name}\n"
+    assert session.run(caught).output == f"{name}\n"
 
 
 MEMBERS = """sys._getframe sys.modules sys.exit sys.stdin sys.argv sys.path sys.settrace sys.meta_path io.open io.FileIO
@@ -133,41 +131,17 @@ io.TextIOWrapper json.codecs random._os enum.sys dataclasses.sys""".split()
 
 
 @pytest.mark.parametrize("dotted", MEMBERS)
-def test_a_member_that_plans_do_not_have(dotted: str, sandbox: Sandbox) -> None:
+def test_a_member_that_plans_do_not_have_is_refused(dotted: str, session: Session) -> None:
     module, _, name = dotted.partition(".")
     assert [problem.type for problem in find_problems(f"import {module}\n{dotted}")] == ["forbidden-import"]
     assert [problem.type for problem in find_problems(f"from {module} import {name}")] == ["forbidden-import"]
     if module in ("sys", "io"):
-        with sandbox.session({}) as session:
-            assert session.run(f"import {module}\ngetattr({module}, '{name}', None)").value is None
+        assert session.run(f"import {module}\ngetattr({module}, '{name}', None)").value is None
 
 
-def test_the_names_of_the_transformer_are_all_refused() -> None:
+def test_all_names_of_restrictedpython_are_refused() -> None:
     assert INSPECT_ATTRIBUTES <= REFUSED_ATTRIBUTES
     assert set(ATTRIBUTES) <= REFUSED_ATTRIBUTES
-
-
-@pytest.mark.parametrize("statement", ["x = 3\nx", "x: int = 3\nx += 1\nx", "class A:\n    y = 1\n\n\nA().y"])
-def test_the_tail_is_the_final_expression(statement: str) -> None:
-    cell = compile_cell(statement, "plan")
-    assert cell.tail is not None
-    assert compile_cell(statement + "\npass", "plan").tail is None
-    assert max(line or 0 for _, _, line in cell.tail.co_lines()) == statement.count("\n") + 1
-
-
-def test_rewriting_keeps_lines() -> None:
-    source = "class A:\n    x = 1\n\na = A()\na.x += (\n    a.x\n)\ntype(a).__name__\n'{}'.format(\n    a.__class__)\n"
-    lines = {line for _, _, line in compile_cell(source, "plan").code.co_lines()}
-    assert lines <= {0, 1, 4, 5, 6, 8}
-    tail = compile_cell(source, "plan").tail
-    assert tail is not None
-    assert {line for _, _, line in tail.co_lines()} <= {0, 9, 10}
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.text(max_size=200))
-def test_no_text_makes_the_check_raise(source: str) -> None:
-    find_problems(source)
 
 
 WORDS = """def class if else for while try except finally with lambda yield return import from as global nonlocal match
@@ -177,7 +151,7 @@ TOKENS = [*WORDS.split(), "\n", "\n  "]
 
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.sampled_from(TOKENS), max_size=40).map(" ".join))
-def test_no_heap_of_tokens_makes_the_check_raise(source: str) -> None:
+def test_no_sequence_of_tokens_makes_the_policy_raise(source: str) -> None:
     find_problems(source)
 
 
@@ -186,13 +160,13 @@ def test_no_heap_of_tokens_makes_the_check_raise(source: str) -> None:
     st.sampled_from(["(", "[", "{", "-", "not ", "lambda: ", "x.", "x+", "x if y else ", "f(", "if x:\n ", "x = "]),
     st.integers(1, 20_000),
 )
-def test_no_repetition_makes_the_check_raise(piece: str, times: int) -> None:
+def test_no_repetition_makes_the_policy_raise(piece: str, times: int) -> None:
     find_problems((piece * times)[: MAX_SOURCE - 1] + "1")
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="_abcｇlobsﬁ", min_size=1, max_size=8))
-def test_unicode_spellings_are_judged_as_python_reads_them(name: str) -> None:
+def test_unicode_spellings_of_a_name_are_refused_alike(name: str) -> None:
     assume(name.isidentifier() and not keyword.iskeyword(name))
     seen = ast.parse(f"x.{name}", mode="eval").body
     assert isinstance(seen, ast.Attribute)
@@ -204,8 +178,8 @@ SOURCE = "\n".join(
 )
 
 
-class LetsOthersRun:
-    """Gives up its turn when it is collected."""
+class Yielding:
+    """Lets other threads run when it is collected."""
 
     def __del__(self) -> None:
         time.sleep(0)
@@ -213,7 +187,7 @@ class LetsOthersRun:
 
 @pytest.fixture
 def many_turns() -> Iterator[None]:
-    """Garbage is collected all the time, in the middle of whatever goes on."""
+    """Collect garbage all the time, in the middle of everything else."""
     threshold, interval = gc.get_threshold(), sys.getswitchinterval()
     gc.set_threshold(20)
     sys.setswitchinterval(1e-5)
@@ -223,22 +197,13 @@ def many_turns() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("many_turns")
-def test_threads_do_not_upset_each_other() -> None:
-    errors: list[BaseException] = []
-
-    def work() -> None:
+def test_threads_can_parse_at_the_same_time() -> None:
+    def work(_: int) -> None:
         for _ in range(25):
-            ring: list[object] = [LetsOthersRun() for _ in range(30)]
+            ring: list[object] = [Yielding() for _ in range(30)]
             ring.append(ring)
             del ring
-            try:
-                parse_source(SOURCE)
-            except SystemError as error:
-                errors.append(error)
+            parse_source(SOURCE)
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    with ThreadPoolExecutor(3) as pool:
+        assert len(list(pool.map(work, range(3)))) == 3

@@ -1,9 +1,12 @@
-"""Reading: replies to plans, plans to parts, broken code to the place where it breaks."""
+"""Reading replies: plans, their definitions, and the places of syntax errors."""
 
 import ast
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from textwrap import dedent
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,94 +15,20 @@ from hypothesis import strategies as st
 from planbook.sandbox import Fault, FaultKind, carry, carryable, defined_names, read_reply
 from planbook.sandbox.reading.definitions import step_numbers
 from planbook.sandbox.reading.reply import MAX_REPLY_CHARS
-from tests.sandbox.good_plans import GOOD_PLANS
+from tests.sandbox.plans import GOOD_PLANS, HERE, sections
+from tests.sandbox.streamed import STRING
 
-HELPER = "def find(agent):\n    return agent.look()"
 CALL = 'agent.go_to("desk_1")'
 
-# Replies: name -> (reply, code, before, after)
-READABLE: dict[str, tuple[str, str, str, str]] = {
-    "fenced": (f"I go.\n```python\n{CALL}\n```\nDone.", CALL, "I go.", "Done."),
-    "py": (f"```py\n{CALL}\n```", CALL, "", ""),
-    "capital": (f"```Python\n{CALL}\n```", CALL, "", ""),
-    "with attributes": (f'```python title="plan.py"\n{CALL}\n```', CALL, "", ""),
-    "braces": (f"```{{.python}}\n{CALL}\n```", CALL, "", ""),
-    "no language": (f"Plan:\n```\n{CALL}\n```", CALL, "Plan:", ""),
-    "tildes": (f"~~~python\n{CALL}\n~~~", CALL, "", ""),
-    "longer fence": (f"````python\nx = '''\n```\n'''\n{CALL}\n````", f"x = '''\n```\n'''\n{CALL}", "", ""),
-    "fence inside a docstring": (
-        f"```python\ndef f():\n    '''Like so:\n    ```\n    f()\n    ```\n    '''\n{CALL}\n```\nbye",
-        f"def f():\n    '''Like so:\n    ```\n    f()\n    ```\n    '''\n{CALL}",
-        "",
-        "bye",
-    ),
-    "python fence inside a string": (
-        f"```python\nexample = '''\n```python\nf()\n```\n'''\n{CALL}\n```",
-        f"example = '''\n```python\nf()\n```\n'''\n{CALL}",
-        "",
-        "",
-    ),
-    "unclosed": (f"I go.\n```python\n{CALL}", CALL, "I go.", ""),
-    "windows": (f"I go.\r\n```python\r\nif x:\r\n    {CALL}\r\n```\r\n", f"if x:\n    {CALL}", "I go.", ""),
-    "old mac": (f"```python\rif x:\r    {CALL}\r```", f"if x:\n    {CALL}", "", ""),
-    "indented fence": (f"1. Go:\n   ```python\n   if x:\n       {CALL}\n   ```", f"if x:\n    {CALL}", "1. Go:", ""),
-    "quoted fence": (f"> ```python\n> {CALL}\n> ```", CALL, "", ""),
-    "indented code": (f"```python\n    x = 1\n    if x:\n        {CALL}\n```", f"x = 1\nif x:\n    {CALL}", "", ""),
-    "tabs": (f"```python\nif x:\n\t{CALL}\n```", f"if x:\n\t{CALL}", "", ""),
-    "two blocks": (
-        f"First:\n```python\n{HELPER}\n```\nthen\n```python\n{CALL}\n```",
-        f"{HELPER}\n{CALL}",
-        "First:",
-        "",
-    ),
-    "function revised": (
-        f"```python\n{HELPER}\n```\nBetter:\n```python\n{HELPER} + '!'\nfind(agent)\n```",
-        f"{HELPER} + '!'\nfind(agent)",
-        "",
-        "",
-    ),
-    "step revised": (
-        f"```python\n# [Step 1] Go\nagent.look()\n```\nNo:\n```python\n# [Step 1] Go\n{CALL}\n```",
-        f"# [Step 1] Go\n{CALL}",
-        "",
-        "",
-    ),
-    "helper kept, step revised": (
-        f"```python\n{HELPER}\n```\n```python\n# [Step 1] a\nfind(1)\n```\n```python\n# [Step 1] a\nfind(agent)\n```",
-        f"{HELPER}\n# [Step 1] a\nfind(agent)",
-        "",
-        "",
-    ),
-    "output beside the code": (
-        f"```python\n{CALL}\n```\n```\nOn desk_1, you see a mug.\n```",
-        CALL,
-        "",
-        "```\nOn desk_1, you see a mug.\n```",
-    ),
-    "output without mark, code without mark": (
-        f"```\nYou see a mug.\n```\n```\n{CALL}\n```",
-        CALL,
-        "```\nYou see a mug.\n```",
-        "",
-    ),
-    "another language beside": (f"```json\n{{}}\n```\n```python\n{CALL}\n```", CALL, "```json\n{}\n```", ""),
-    "bare code": (f"{HELPER}\n\n{CALL}\n", f"{HELPER}\n\n{CALL}", "", ""),
-    "prose, then code": (f"I will go there now.\n\nx = 1\n{CALL}\n", f"x = 1\n{CALL}", "I will go there now.", ""),
-    "code between prose": (
-        f"Let's go (fast):\nif x:\n    {CALL}\nelse:\n    agent.look()\nThat's all.",
-        f"if x:\n    {CALL}\nelse:\n    agent.look()",
-        "Let's go (fast):",
-        "That's all.",
-    ),
-    "words that parse": (f"Done\n{CALL}\nFinished", CALL, "Done", "Finished"),
-    "bare code over several lines": (
-        f"Now:\nplaces = [\n'desk_1',\n'bed_1',\n]\ntext = '''\nany prose, here\n'''\n{CALL}",
-        f"places = [\n'desk_1',\n'bed_1',\n]\ntext = '''\nany prose, here\n'''\n{CALL}",
-        "Now:",
-        "",
-    ),
-    "bare decorated": ("@cache\ndef f():\n    return 1\nf()", "@cache\ndef f():\n    return 1\nf()", "", ""),
-}
+
+def replies() -> Iterator[Any]:
+    """Yield the replies of ``tables/replies.txt``, as lines. The first character of a line says where it belongs.
+
+    ``|`` marks the code of the plan, ``<`` and ``>`` the text before and after it; the other lines are left out.
+    """
+    for name, body in sections(HERE / "tables" / "replies.txt"):
+        yield pytest.param(body.removesuffix("\n").split("\n"), id=name)
+
 
 # name -> (reply, type, line in the code, a part of message and hint)
 UNUSABLE: dict[str, tuple[str, str, int | None, str]] = {
@@ -110,54 +39,66 @@ UNUSABLE: dict[str, tuple[str, str, int | None, str]] = {
     "another language": ("```json\n{}\n```", "no-code", None, "no Python code"),
     "an empty block": ("Plan:\n```python\n```", "empty", None, "no statement"),
     "comments only": ("```python\n# look\n```", "empty", None, "no statement"),
-    "typographic quotes": ("```python\nx = 1\nagent.go_to(‘desk_1’)\n```", "syntax", 2, "plain quote"),
     "unclosed and cut off": ("```python\nagent.look()\nagent.go_to('de", "syntax", 2, "the reply ended inside"),
     "broken": ("```python\nx = (1\n```", "syntax", 1, "never closed"),
     "one block of two is broken": ("```python\nx = 1\n```\n```python\nfor x in\n```", "syntax", 2, "invalid syntax"),
-    "bare code with an error": (
-        "agent.look()\nagent.go_to('a'\nagent.look()\nagent.look()",
-        "syntax",
-        2,
-        "never closed",
-    ),
+    "bare code with an error": ("look()\ngo_to('a'\nlook()\nlook()", "syntax", 2, "never closed"),
     "bare code with an error at its end": ("x = 1\nagent.go_to('a')\nfor y in x\n    y()", "syntax", 3, "expected ':'"),
-    "a NUL": ("```python\nx = '\0'\n```", "syntax", 1, "U+0000"),
     "too long": ("x" * (MAX_REPLY_CHARS + 1), "too-long", None, "1000001 characters"),
 }
 
 
-@pytest.mark.parametrize("name", READABLE)
-def test_a_plan_is_read(name: str) -> None:
-    text, code, before, after = READABLE[name]
+@pytest.mark.parametrize("lines", list(replies()))
+def test_a_plan_is_read_and_its_lines_are_found_in_the_reply(lines: list[str]) -> None:
+    reply = read_reply("\n".join(line[1:] for line in lines))
+    before, code, after = ("\n".join(line[1:] for line in lines if line[:1] == mark) for mark in "<|>")
+    assert (reply.code, reply.before, reply.after, reply.problem) == (dedent(code), before, after, None)
+    places = [number for number, line in enumerate(lines, 1) if line[:1] == "|"]
+    assert [reply.reply_line(number) for number in range(1, len(places) + 1)] == places
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (f"```python\r\nif x:\r\n    {CALL}\r\n```\r\n", f"if x:\n    {CALL}"),
+        (f"```python\rif x:\r    {CALL}\r```", f"if x:\n    {CALL}"),
+        (f"> ```python\n> {CALL}\n> ```", CALL),
+        (f"{STRING}\nThat was a draft. The plan:\n\n```python\n{CALL}\n```\n", CALL),
+    ],
+    ids=["Windows", "old Mac", "quoted fence", "draft with a fence inside, then a block"],
+)
+def test_a_plan_is_read_from_other_forms(text: str, code: str) -> None:
     reply = read_reply(text)
-    assert (reply.code, reply.before, reply.after, reply.problem) == (code, before, after, None)
+    assert (reply.code, reply.problem) == (code, None)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    assert all(line in lines[reply.reply_line(number) - 1] for number, line in enumerate(code.split("\n"), 1))
 
 
 @pytest.mark.parametrize("name", UNUSABLE)
-def test_what_cannot_be_used_is_told(name: str) -> None:
-    text, kind, line, says = UNUSABLE[name]
+def test_an_unusable_reply_is_explained(name: str) -> None:
+    text, kind, line, message = UNUSABLE[name]
     problem = read_reply(text).problem
     assert problem is not None
     assert (problem.kind, problem.type, problem.line) == (FaultKind.CHECK, kind, line)
-    assert says in f"{problem.message} {problem.hint}"
+    assert message in f"{problem.message} {problem.hint}"
 
 
-@pytest.mark.parametrize("name", READABLE)
-def test_lines_of_the_code_are_found_in_the_reply(name: str) -> None:
-    text, code, _, _ = READABLE[name]
-    reply = read_reply(text)
-    shown = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    for number, line in enumerate(code.split("\n"), start=1):
-        assert line in shown[reply.reply_line(number) - 1]
+def test_a_name_with_an_invisible_character_is_kept_and_refused() -> None:
+    reply = read_reply('va\N{ZERO WIDTH NO-BREAK SPACE}lue = 1\nagent.open("box_1")\n')
+    assert reply.problem is not None
+    assert "value" in reply.code.replace("\N{ZERO WIDTH NO-BREAK SPACE}", "")
 
 
-def test_a_revised_block_is_left_out() -> None:
-    assert read_reply(READABLE["function revised"][0]).places == ((1, 7),)
+@pytest.mark.parametrize("ending", ['return "value"', "return [1]", "return 5", "return", "raise"])
+def test_a_return_outside_of_a_function_is_kept_and_refused(ending: str) -> None:
+    reply = read_reply(f'agent.open("box_1")\n{ending}\n')
+    assert ending in reply.code
+    assert (reply.problem is None) == (ending == "raise")
 
 
 @pytest.mark.parametrize("name", GOOD_PLANS)
 @pytest.mark.parametrize("form", ["I go.\n\n```python\n{}```\n", "I go.\n\n~~~py\n{}~~~", "```python\n{}"])
-def test_good_plans_come_out_of_fences_unchanged(name: str, form: str) -> None:
+def test_good_plans_are_read_from_fences_unchanged(name: str, form: str) -> None:
     reply = read_reply(form.replace("{}", GOOD_PLANS[name]))
     assert reply.problem is None
     assert reply.code.rstrip("\n") == GOOD_PLANS[name].rstrip("\n")
@@ -210,12 +151,12 @@ print(count)
 '''
 
 
-def test_the_numbers_of_steps() -> None:
+def test_steps_are_numbered() -> None:
     assert step_numbers(PLAN) == ["1", "2", "2b"]
     assert step_numbers("# [Step 1] a\nx = (\n# [Step 2] b\nfor") == ["1", "2"]
 
 
-def test_definitions_are_carried_with_all_they_need() -> None:
+def test_definitions_are_carried_with_everything_that_they_use() -> None:
     assert defined_names(PLAN) == ["clean", "visit", "Tour"]
     assert "# Visit one place\n@staticmethod\ndef visit" in carry(PLAN, ["visit"])
     at_margin = [line for line in carry(PLAN, ["Tour"]).split("\n") if line[:1].isalpha()]
@@ -231,14 +172,46 @@ def test_definitions_are_carried_with_all_they_need() -> None:
     ]
 
 
-def test_what_acts_is_no_constant() -> None:
-    code = "A = find()\nB = print\nC = agent.look()\ndef find():\n    return A, B, C\n"
-    assert carry(code, ["find"]) == "B = print\n\n\ndef find():\n    return A, B, C\n"
+IMPORTS = "import re\nfrom math import pi\nWIDE = 2 * pi\nn = 0\nn = 1\n\ndef f():\n    return re\n"
+BROKEN = "import re\ndef f(x):\n    return re.sub('a', 'b', x)\n\nfoo bar baz\n\ndef g():\n    return f('a')\n"
+CARRIED = {
+    "nothing": (PLAN, [], ""),
+    "a variable that acts is no constant": (
+        "A = find()\nB = print\nC = agent.look()\ndef find():\n    return A, B, C\n",
+        ["find"],
+        "B = print\n\n\ndef find():\n    return A, B, C\n",
+    ),
+    "a variable that changes is no constant": (
+        "n = 0\nm = 0\nm = 1\nfor k in [1]:\n    n = k\ndef f():\n    return n, m, k\n",
+        ["f"],
+        "def f():\n    return n, m, k\n",
+    ),
+    "a constant by its name": (IMPORTS, ["WIDE"], "from math import pi\nWIDE = 2 * pi\n"),
+    "the second of two definitions": (
+        "def f():\n    return 1\ndef f():\n    return 2\n",
+        ["f"],
+        "def f():\n    return 2\n",
+    ),
+    "definitions of broken code": (
+        BROKEN,
+        ["g"],
+        BROKEN.replace("foo bar baz\n\n", "\n").replace("re\ndef f", "re\n\n\ndef f"),
+    ),
+}
 
 
-def test_what_changes_is_no_constant() -> None:
-    code = "n = 0\nm = 0\nm = 1\nfor k in [1]:\n    n = k\ndef f():\n    return n, m, k\n"
-    assert carry(code, ["f"]) == "def f():\n    return n, m, k\n"
+@pytest.mark.parametrize(("code", "names", "expected"), CARRIED.values(), ids=CARRIED)
+def test_definitions_are_carried(code: str, names: list[str], expected: str) -> None:
+    assert carry(code, names) == expected
+
+
+def test_names_that_can_be_carried_are_listed_and_others_are_refused() -> None:
+    assert carryable(IMPORTS) == {"re", "pi", "WIDE", "f"}
+    assert defined_names(BROKEN) == ["f", "g"]
+    assert defined_names("def f():\n    return 1\ndef f():\n    return 2\n") == ["f"]
+    for name in ("n", "nothing"):
+        with pytest.raises(LookupError, match=f"defines no {name} at"):
+            carry(IMPORTS, [name])
 
 
 def test_carried_code_runs_in_another_namespace() -> None:
@@ -247,39 +220,6 @@ def test_carried_code_runs_in_another_namespace() -> None:
     exec(carried, space)
     assert eval('clean("a mug, a cup, a mug and a mug")', space) == ["mug", "cup", "mug"]
     assert "visit" not in carried
-    assert carry(PLAN, []) == ""
-
-
-def test_carrying_keeps_the_order_of_definition() -> None:
-    code = "def base():\n    return 1\n\nclass A:\n    size = 2\n\nclass B(A):\n    two = base\n"
-    code += "\nX = 3\ndef f(x=X):\n    return B, x\n"
-    space: dict[str, object] = {}
-    exec(carry(code, ["f"]), space)
-    assert {"base", "A", "B", "X", "f"} <= space.keys()
-
-
-def test_imports_and_constants_are_carried_by_name_too() -> None:
-    code = "import re\nfrom math import pi\nWIDE = 2 * pi\nn = 0\nn = 1\n\ndef f():\n    return re\n"
-    assert carryable(code) == {"re", "pi", "WIDE", "f"}
-    assert carry(code, ["WIDE"]) == "from math import pi\nWIDE = 2 * pi\n"
-    with pytest.raises(LookupError, match="defines no n at"):
-        carry(code, ["n"])
-
-
-def test_carrying_what_is_not_there() -> None:
-    with pytest.raises(LookupError, match="defines no nothing"):
-        carry(PLAN, ["nothing"])
-
-
-def test_definitions_of_broken_code() -> None:
-    code = "import re\ndef f(x):\n    return re.sub('a', 'b', x)\n\nfoo bar baz\n\ndef g():\n    return f('a')\n"
-    assert defined_names(code) == ["f", "g"]
-    assert carry(code, ["g"]) == code.replace("foo bar baz\n\n", "\n").replace("re\ndef f", "re\n\n\ndef f")
-
-
-def test_a_function_defined_twice_counts_once() -> None:
-    code = "def f():\n    return 1\ndef f():\n    return 2\n"
-    assert (defined_names(code), carry(code, ["f"])) == (["f"], "def f():\n    return 2\n")
 
 
 def error_in(code: str) -> Fault | None:
@@ -288,7 +228,7 @@ def error_in(code: str) -> Fault | None:
 
 
 @pytest.mark.parametrize(
-    ("code", "line", "column", "says"),
+    ("code", "line", "column", "message"),
     [
         ("x = 1\ny = f(2 3)", 2, 6, "Perhaps you forgot a comma"),
         ("foo bar", 1, 4, "invalid syntax at"),
@@ -304,21 +244,17 @@ def error_in(code: str) -> Fault | None:
         ("class A:\n    break", 2, 4, "outside loop"),
     ],
 )
-def test_an_error_is_located(code: str, line: int, column: int | None, says: str) -> None:
+def test_an_error_is_located(code: str, line: int, column: int | None, message: str) -> None:
     fault = error_in(code)
     assert fault is not None
     assert (fault.type, fault.line) == ("syntax", line)
     assert column is None or fault.column == column
-    assert says in f"{fault.message} {fault.hint}"
+    assert message in f"{fault.message} {fault.hint}"
     assert fault.source == code.split("\n")[line - 1]
 
 
-def test_code_that_compiles_has_no_error() -> None:
-    assert error_in("x = 1") is None
-
-
-def test_style_warnings_stay_out_of_the_output() -> None:
-    """In a process of its own: pytest keeps warnings to itself."""
+def test_warnings_of_the_compiler_are_not_printed() -> None:
+    """In a process of its own, because pytest catches warnings."""
     program = """from planbook.sandbox import read_reply; read_reply("```python\\nif 1 is 1: print('\\\\d')\\n```")"""
     done = subprocess.run([sys.executable, "-W", "default", "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == ""
@@ -327,13 +263,10 @@ def test_style_warnings_stay_out_of_the_output() -> None:
 HOSTILE = [
     "-" * 90_000 + "1",
     "(" * 90_000,
-    "1+" * 40_000 + "1",
     "a." * 40_000 + "a",
-    "(\n" * 50_000,
     "'''\n" * 30_000,
     "x = 1\n" * 15_000,
     "def f():\n x=1\n" * 6_000,
-    "def f():\n x=1\n" * 2_000,
     "f'{" * 3_000,
     "```\n" * 100_000,
     "```python\nx = 1\n```\n" * 40_000,

@@ -1,105 +1,77 @@
-"""Coming back: after a limit, after an end from below, and to a mark."""
+"""Sessions that are rebuilt after a limit and that are rewound to a mark."""
 
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import JsonValue
 
 from planbook.sandbox import Limits, RebuildDiverged, Sandbox, Session
-from tests.killing import worker_of
+from tests.killing import kill_worker, worker_of
+from tests.sandbox.given import World
+from tests.sandbox.plans import fault_of
 
 SHORT = Limits(wall_seconds=1, output_chars=200)
 KILL = "print('x' * 201)"
 """Ends the cell by a limit, at once."""
 
 
-class Counter:
-    """An environment of one number."""
-
-    def __init__(self) -> None:
-        self.number, self.calls = 0, 0
-
-    def add(self, n: int = 1) -> int:
-        """Add and tell."""
-        self.calls += 1
-        self.number += n
-        if self.number > 1_000:
-            raise ValueError("too much")
-        return self.number
-
-    def attributes(self) -> dict[str, JsonValue]:
-        return {"world.number": self.number}
-
-    def session(self, sandbox: Sandbox) -> Session:
-        functions: dict[str, Callable[..., object]] = {"world.add": self.add}
-        return sandbox.session(functions, attributes=self.attributes, limits=SHORT, seed="s")
+def start(sandbox: Sandbox, world: World) -> Session:
+    return world.session(sandbox, limits=SHORT, seed="s")
 
 
-def test_after_a_limit_finished_cells_run_again_and_no_function_is_called(sandbox: Sandbox) -> None:
-    environment = Counter()
-    with environment.session(sandbox) as session:
-        assert (
-            session.run("import random\na = [world.add(2), world.add(), random.random()]\nprint('once')").fault is None
-        )
-        assert session.run("def f():\n    return world.add(10)\nb = f()\nb / 0").fault is not None
-        fault = session.run(f"world.add(100)\na = 'lost'\n{KILL}").fault
-        assert fault is not None
-        assert fault.type == "output"
-        assert (environment.calls, session.mark()) == (4, 2)
+def test_after_a_limit_cells_run_again_without_calling_functions(sandbox: Sandbox) -> None:
+    world = World()
+    with start(sandbox, world) as session:
+        code = "import random\na = [world.add(2), world.add(), random.random()]\nprint('once')"
+        assert session.run(code).fault is None
+        fault_of(session, "def f():\n    return world.add(10)\nb = f()\nb / 0")
+        assert fault_of(session, f"world.add(100)\na = 'lost'\n{KILL}").type == "output"
+        assert (len(world.calls), session.mark()) == (4, 2)
         result = session.run("[a[:2], b, f(), world.number]")
         assert result.value == [[2, 3], 13, 123, 123]
         assert result.output == ""
-        assert environment.calls == 5
+        assert len(world.calls) == 5
 
 
-def test_rewind_forgets_the_cells_after_the_mark(sandbox: Sandbox) -> None:
-    environment = Counter()
-    with environment.session(sandbox) as session:
+def test_a_rewind_forgets_the_cells_after_the_mark(sandbox: Sandbox) -> None:
+    world = World()
+    with start(sandbox, world) as session:
         assert session.mark() == 0
         session.run("x = world.add()")
         mark = session.mark()
         session.run("x = world.add(5)\ny = 1")
         assert (mark, session.mark()) == (1, 2)
-        environment.number = 1
+        world.number = 1
         session.rewind(mark)
         assert session.mark() == 1
-        assert environment.calls == 2
+        assert len(world.calls) == 2
         assert session.run("[x, world.number]").value == [1, 1]
-        fault = session.run("y").fault
-        assert fault is not None
-        assert fault.type == "NameError"
+        assert fault_of(session, "y").type == "NameError"
         session.rewind(0)
-        fault = session.run("x").fault
-        assert fault is not None
-        assert fault.type == "NameError"
+        assert fault_of(session, "x").type == "NameError"
 
 
-def test_rewind_to_where_one_is_keeps_the_worker(sandbox: Sandbox) -> None:
-    with Counter().session(sandbox) as session:
-        session.run("x = 1")
-        worker = session._worker
-        session.rewind(1)
-        assert session._worker is worker
-        assert session.run("x").value == 1
+def test_a_rewind_to_the_last_cell_keeps_the_worker(session: Session) -> None:
+    session.run("x = 1")
+    worker = worker_of(session)
+    session.rewind(1)
+    assert worker_of(session) == worker
 
 
 @pytest.mark.parametrize("mark", [-1, 2])
-def test_a_mark_that_does_not_exist_is_refused_and_harms_nothing(sandbox: Sandbox, mark: int) -> None:
-    with Counter().session(sandbox) as session:
-        session.run("x = 1")
-        with pytest.raises(ValueError, match=f"mark {mark} does not exist: the session has 1 finished cells"):
-            session.rewind(mark)
-        assert session.run("x").value == 1
+def test_an_unknown_mark_is_refused(session: Session, mark: int) -> None:
+    session.run("x = 1")
+    with pytest.raises(ValueError, match=f"mark {mark} does not exist: the session has 1 finished cells"):
+        session.rewind(mark)
+    assert session.run("x").value == 1
 
 
-def test_cells_that_were_refused_are_no_marks(sandbox: Sandbox) -> None:
-    with Counter().session(sandbox) as session:
+def test_refused_cells_are_not_counted_in_marks(sandbox: Sandbox) -> None:
+    with start(sandbox, World()) as session:
         session.run("x = (")
         session.run(KILL)
         assert session.mark() == 0
@@ -107,66 +79,49 @@ def test_cells_that_were_refused_are_no_marks(sandbox: Sandbox) -> None:
         assert session.mark() == 1
 
 
-def test_attributes_are_those_of_now_after_a_rewind(sandbox: Sandbox) -> None:
-    environment = Counter()
-    with environment.session(sandbox) as session:
-        session.run("world.add(5)")
-        session.run("world.add(5)")
-        environment.number = 3
-        session.rewind(1)
-        assert session.run("world.number").value == 3
-
-
-def test_errors_of_functions_are_part_of_what_is_recorded(sandbox: Sandbox) -> None:
-    environment = Counter()
-    with environment.session(sandbox) as session:
+def test_errors_of_functions_are_recorded(sandbox: Sandbox) -> None:
+    world = World()
+    with start(sandbox, world) as session:
         code = (
-            "try:\n    world.add(2_000)\nexcept ValueError as error:\n    said = str(error)\n"
+            "try:\n    world.add(2_000)\nexcept ValueError as error:\n    message = str(error)\n"
             "try:\n    world.add('x')\nexcept TypeError:\n    odd = True"
         )
         assert session.run(code).fault is None
         session.run(KILL)
-        assert session.run("[said, odd, world.number]").value == ["too much", True, 2_000]
-        assert environment.calls == 1
+        assert session.run("[message, odd, world.number]").value == ["too much", True, 0]
+        assert len(world.calls) == 1
+
+
+class Numbered:
+    """A session whose plans can behave differently in another worker, because they know the ids of workers."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.session = sandbox.session({"echo": lambda x: x, "first": self.first}, limits=SHORT)
+
+    def first(self, _: bool = False) -> str:
+        return str(worker_of(self.session))
 
 
 DIVERGING = [
-    ("import posix as os\necho(str(os.getpid()))", r"cell 2 \(odd\): call 1 was \[\"call\",.*run again \[\"call\""),
-    (
-        "import posix as os\nseen = os.getpid()\nif str(seen) != first():\n    echo('more')",
-        r"cell 2 \(odd\): run again, it made another call",
-    ),
-    (
-        "import posix as os\nif str(os.getpid()) == first(True):\n    echo('less')",
-        r"cell 2 \(odd\): run again, it ended before call 2",
-    ),
-    (
-        "import posix as os\nif str(os.getpid()) != first():\n    os._exit(0)",
-        r"cell 2 \(odd\): run again, it ended its worker",
-    ),
-    (
-        "import posix as os\nif str(os.getpid()) != first():\n    while True:\n        pass",
-        r"cell 2 \(odd\): run again, it did not finish",
-    ),
+    ("print('process', os.getpid())", r"printed process \d+\n, run again process \d+\n"),
+    ("os.getpid()", r"ended with ..end.,\d+,.*, run again ..end.,\d+,"),
+    ("raise ValueError(os.getpid())", "ended with .*ValueError"),
+    ("print(os.getpid())\necho('x')", r"printed \d+"),
+    ("echo(str(os.getpid()))", r"call 1 was \[\"call\",.*run again \[\"call\""),
+    ("seen = os.getpid()\nif str(seen) != first():\n    echo('more')", "run again, it made another call"),
+    ("if str(os.getpid()) == first(True):\n    echo('less')", "run again, it ended before call 2"),
+    ("if str(os.getpid()) != first():\n    os._exit(0)", "run again, it ended its worker"),
+    ("if str(os.getpid()) != first():\n    while True:\n        pass", "run again, it did not finish"),
 ]
 
 
 @pytest.mark.parametrize(("code", "message"), DIVERGING)
-def test_a_cell_that_does_otherwise_when_run_again_is_reported(numbered: Sandbox, code: str, message: str) -> None:
-    holder: list[Session] = []
-
-    def first(_: bool = False) -> str:
-        worker = holder[0]._worker
-        assert worker is not None
-        return str(worker._pid)
-
-    functions: dict[str, Callable[..., object]] = {"echo": lambda x: x, "first": first}
-    with numbered.session(functions, limits=SHORT) as session:
-        holder.append(session)
-        session.run("x = 1")
-        assert session.run(code, "odd").fault is None
-        session.run(KILL)
-        with pytest.raises(RebuildDiverged, match=message):
+def test_a_cell_that_diverges_when_it_is_run_again_is_reported(numbered: Sandbox, code: str, message: str) -> None:
+    with Numbered(numbered).session as session:
+        session.run("import posix as os\nx = 1")
+        session.run(code, "odd")
+        kill_worker(session)
+        with pytest.raises(RebuildDiverged, match=rf"cell 2 \(odd\): {message}"):
             session.run("1")
         session.rewind(1)
         assert session.run("x").value == 1
@@ -188,11 +143,9 @@ LOOK = "[n, items, now, made, world.number, random.random(), time.time()]"
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(CELLS), max_size=6), st.sets(st.integers(0, 6)))
-def test_a_session_is_the_same_however_often_it_was_rebuilt(
-    sandbox: Sandbox, cells: list[str], kills: set[int]
-) -> None:
-    plain, broken = Counter(), Counter()
-    with plain.session(sandbox) as one, broken.session(sandbox) as other:
+def test_a_rebuilt_session_is_the_same(sandbox: Sandbox, cells: list[str], kills: set[int]) -> None:
+    plain, broken = World(), World()
+    with start(sandbox, plain) as one, start(sandbox, broken) as other:
         for session in (one, other):
             session.run("import random, time\nn = 0\nitems = []\nnow = made = None")
         for number, cell in enumerate(cells):
@@ -203,7 +156,7 @@ def test_a_session_is_the_same_however_often_it_was_rebuilt(
         assert (broken.number, broken.calls) == (plain.number, plain.calls)
 
 
-def test_a_worker_that_is_seen_to_be_gone_before_its_channel_tells_has_not_used_up_its_time(sandbox: Sandbox) -> None:
+def test_a_killed_worker_whose_channel_is_still_open_is_replaced(sandbox: Sandbox) -> None:
     killed: list[int] = []
 
     def kill_once() -> None:
@@ -220,17 +173,9 @@ def test_a_worker_that_is_seen_to_be_gone_before_its_channel_tells_has_not_used_
 
 
 def test_a_cell_may_wait_longer_when_it_is_run_again(numbered: Sandbox) -> None:
-    """As on a machine that is slower by then: only processor time says that it does not end."""
-    holder: list[Session] = []
-
-    def first() -> str:
-        worker = holder[0]._worker
-        assert worker is not None
-        return str(worker._pid)
-
+    """As on a busy machine. Only processor time shows that a cell does not end."""
     wait = "import _thread\nimport posix as os\nlock = _thread.allocate_lock()\nlock.acquire()\n"
-    with numbered.session({"first": first}, limits=SHORT) as session:
-        holder.append(session)
+    with Numbered(numbered).session as session:
         assert session.run(f"{wait}if str(os.getpid()) != first():\n    lock.acquire(True, 3)").fault is None
         session.run(KILL)
         assert session.run("lock.locked()").value is True

@@ -1,21 +1,19 @@
-"""Statements are found in code that is still being written: never too early, and the same however it comes."""
+"""Statements are found in code that is still being written: never too early, and the same in any pieces."""
 
 import ast
 import time
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from planbook.sandbox import Fault, GrowingReply, Statement, parse, read_reply, statements_of
 from planbook.sandbox.reading.growing import StatementFinder
-from tests.sandbox.streamed import AWKWARD, PROGRAMS, recorded_code, recorded_replies
+from tests.sandbox.streamed import AWKWARD, DOCSTRING, PROGRAMS, STRING, recorded_code, recorded_replies
 
 CODES = {**AWKWARD, **PROGRAMS}
 
 
 def found(code: str) -> list[tuple[int, Statement]]:
-    """Each statement that shows before the end, and how many lines had come by then."""
+    """Return each statement found before the end, with the number of lines that had come by then."""
     statements = StatementFinder()
     return [(n, each) for n, line in enumerate(code.split("\n"), 1) for each in statements.add(line)]
 
@@ -30,13 +28,13 @@ def test_statements_are_those_of_the_whole() -> None:
             continue
         early = [each for _, each in found(code)]
         assert early == statements_of(code.split("\n"))[: len(early)], name
-        given = early[-1].last_line if early else 0
-        rest = statements_of(code.split("\n"), given)
+        lines_before = early[-1].last_line if early else 0
+        rest = statements_of(code.split("\n"), lines_before)
         assert dumped(*(each.source for each in [*early, *rest])) == dumped(code), name
 
 
 @pytest.mark.deep
-def test_recorded_plans_are_found_nearly_whole() -> None:
+def test_only_the_last_statement_of_a_recorded_plan_has_to_wait() -> None:
     late = 0
     for code in recorded_code():
         lines = code.split("\n")
@@ -46,15 +44,12 @@ def test_recorded_plans_are_found_nearly_whole() -> None:
         assert dumped(*(each.source for each in whole)) == dumped(code)
         late += len(whole) - len(early) > 1
     assert len(recorded_code()) > 200
-    assert late == 0, "only the last statement has to wait"
+    assert late == 0
 
 
-def test_a_statement_is_given_with_the_first_line_of_the_next() -> None:
-    assert [(n, each.last_line) for n, each in found("a = 1\n\n# so\nb = (\n2)\nif a:\n  b\nelse:\n  a\nc\n")] == [
-        (4, 1),
-        (6, 5),
-        (10, 9),
-    ]
+def test_a_statement_is_found_with_the_first_line_of_the_next() -> None:
+    code = "a = 1\n\n# so\nb = (\n2)\nif a:\n  b\nelse:\n  a\nc\n"
+    assert [(n, each.last_line) for n, each in found(code)] == [(4, 1), (6, 5), (10, 9)]
 
 
 @pytest.mark.parametrize(
@@ -69,19 +64,19 @@ def test_a_statement_is_given_with_the_first_line_of_the_next() -> None:
         ("7", False),
     ],
 )
-def test_which_statements_act(code: str, acting: bool) -> None:
+def test_statements_that_act_are_marked(code: str, acting: bool) -> None:
     assert [each.acts for each in statements_of(code.split("\n"))] == [acting]
 
 
 @pytest.mark.parametrize(("name", "sound"), [("broken at the end", 2), ("broken in the middle", 1)])
-def test_of_a_broken_plan_what_stands_before_is_found(name: str, sound: int) -> None:
+def test_statements_before_a_syntax_error_are_found(name: str, sound: int) -> None:
     assert [each.last_line for _, each in found(CODES[name])] == [1, 2][:sound]
 
 
-def test_a_long_broken_plan_costs_little() -> None:
-    begun = time.thread_time()
+def test_a_long_broken_plan_is_read_quickly() -> None:
+    started = time.thread_time()
     assert len(found("print(1)\n" * 3 + "x = (\n" + "print(2)))\n" * 3_000)) == 3
-    assert time.thread_time() - begun < 5
+    assert time.thread_time() - started < 5
 
 
 ENDS = ["\n", "\r\n", "\r"]
@@ -94,7 +89,7 @@ def arrivals(pieces: list[str]) -> list[tuple[list[Statement], int]]:
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("name", AWKWARD)
-def test_wherever_a_reply_is_cut_the_same_arrives(name: str, end: str) -> None:
+def test_a_reply_that_is_cut_anywhere_gives_the_same_statements(name: str, end: str) -> None:
     text = f"So:\n\n```text\nno code\n```\n  ```python\n  {AWKWARD[name]}\n```\nDone.\n".replace("\n", end)
     whole = arrivals([text])
     assert arrivals(list(text)) == whole
@@ -103,16 +98,7 @@ def test_wherever_a_reply_is_cut_the_same_arrives(name: str, end: str) -> None:
             assert arrivals([text[:cut], text[cut:]]) == whole
 
 
-@given(st.data())
-@settings(max_examples=60, deadline=None)
-def test_in_whatever_pieces_a_recorded_reply_comes_the_same_arrives(data: st.DataObject) -> None:
-    text = data.draw(st.sampled_from(recorded_replies()))
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=30)))
-    pieces = [text[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-    assert arrivals(pieces) == arrivals([text])
-
-
-def test_what_arrives_is_the_plan_that_the_whole_reply_is_read_as() -> None:
+def test_statements_are_those_of_the_plan_in_the_whole_reply() -> None:
     for text in recorded_replies()[::3]:
         reply, seen = GrowingReply(), list[Statement]()
         for arrival in reply.add(text):
@@ -140,8 +126,11 @@ BLOCK = "```python\na()\nb()\n```\n"
         ("```python\nx = '''\n```\n'''\na()\nb()\n```\n", 0),
         ("```python\na()\nb()\nc(\n```\nso\n", 2),
         ("> ```python\n> a()\n> b()\n", 1),
+        (DOCSTRING, 0),
+        (STRING, 0),
+        (f"First I look.\n\n{DOCSTRING}", 0),
     ],
 )
 def test_statements_found_before_the_end_of_the_reply(reply: str, expected: int) -> None:
-    """A later marked block outdoes one without a mark; an ``else`` may stand in the next block."""
+    """A later block with a mark replaces one without, and the next block may begin with an ``else``."""
     assert sum(len(statements) for statements, _ in arrivals([reply])) == expected

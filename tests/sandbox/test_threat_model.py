@@ -1,4 +1,4 @@
-"""Every promise of the threat model points at tests, and they exist."""
+"""Every promise of the threat model names tests that exist."""
 
 import ast
 import re

@@ -1,6 +1,6 @@
-"""An MCP server that dies, hangs, lies about types, returns too much or binary, changes its tools, and tells secrets.
+"""An MCP server that dies, hangs, lies about types, returns too much or binary data, changes tools and reveals secrets.
 
-With the argument "http" it serves streamable HTTP, to those who know the key, and prints its address.
+With the argument "http" it serves streamable HTTP to clients that know the key, and prints its address.
 """
 
 import asyncio

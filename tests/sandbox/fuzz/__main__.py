@@ -1,9 +1,9 @@
 """``python -m tests.sandbox.fuzz TARGET SECONDS [FOLDER]``: coverage-guided fuzzing with atheris.
 
-The target ``size`` takes random inputs instead: instrumented code takes another time.
+The target ``size`` takes random inputs instead, because instrumented code is slower.
 
-Grows its inputs in the folder, so that a later run goes on where this one ends. What makes the target fail is written
-there as ``crash-...``; ``python -m tests.sandbox.fuzz TARGET FILE`` runs that alone, without atheris.
+The inputs are kept in the folder, and a later run continues with them. An input that makes the target fail is written
+there as ``crash-...``; ``python -m tests.sandbox.fuzz TARGET FILE`` runs it alone, without atheris.
 """
 
 import importlib
@@ -18,12 +18,12 @@ TARGETS = ("policy", "arguments", "wire")
 SIZE = "size"
 INSTRUMENTED = ["planbook.sandbox", "RestrictedPython"]
 SEEDS = 10
-"""Of each kind, a second: they all run before the fuzzer looks at the clock."""
+"""Number of inputs of each kind for each second. They run before the fuzzer looks at the clock."""
 MAX_BYTES = 400
 
 
 def main(name: str, what: str, folder: str | None = None) -> None:
-    """Run one target for a time, or on one file."""
+    """Run one target for some seconds or on one file."""
     if name not in (*TARGETS, SIZE):
         sys.exit(f"there is no target {name!r}; there are: {', '.join((*TARGETS, SIZE))}")
     if Path(what).is_file():
@@ -35,7 +35,7 @@ def main(name: str, what: str, folder: str | None = None) -> None:
 
 
 def _look_for_large(seconds: float, folder: Path) -> None:
-    """Raises AssertionError for the first text that is read too slowly, or takes too much memory."""
+    """Raise AssertionError for the first text that takes too much time or memory."""
     size, random, ends = importlib.import_module("tests.sandbox.fuzz.size"), Random(), time.monotonic() + seconds
     folder.mkdir(parents=True, exist_ok=True)
     while time.monotonic() < ends:
@@ -49,25 +49,19 @@ def _look_for_large(seconds: float, folder: Path) -> None:
 
 
 def _fuzz(name: str, seconds: float, folder: Path) -> None:
-    """Does not return: atheris ends the process, with 0 if nothing was found."""
+    """Run atheris, which ends the process, with exit code 0 if it found nothing."""
     atheris: Any = importlib.import_module("atheris")
     with atheris.instrument_imports(include=INSTRUMENTED, enable_loader_override=False):
         target = importlib.import_module(f"tests.sandbox.fuzz.{name}")
     folder.mkdir(parents=True, exist_ok=True)
     _seed(folder, int(seconds * SEEDS))
-    options = [
-        f"-max_total_time={int(seconds)}",
-        f"-max_len={MAX_BYTES}",
-        "-timeout=60",
-        "-rss_limit_mb=4096",
-        "-seed=1",
-    ]
+    options = f"-max_total_time={int(seconds)} -max_len={MAX_BYTES} -timeout=60 -rss_limit_mb=4096 -seed=1".split()
     atheris.Setup([name, *options, f"-artifact_prefix={folder}/", str(folder)], target.test_one)
     atheris.Fuzz()
 
 
 def _seed(folder: Path, most: int) -> None:
-    """Inputs to begin with: some of every length, and written attacks and programs, by their number and as text."""
+    """Write the first inputs: random ones, and the attacks and programs of the tables by number and as text."""
     from tests.sandbox.fuzz.programs import MAKERS, corpus, mutated, spelt  # instrumented by now
 
     random = Random(1)

@@ -1,4 +1,4 @@
-"""Properties of the policy for every text, and of the host for every program that the policy allows."""
+"""Properties of the policy for every text, and of the host for every program that passes the policy."""
 
 import ast
 import re
@@ -29,21 +29,21 @@ def f(*a, **b): return a or b
 self, cls, T, e = C(), C, D(), ValueError("e")
 x, y, z, _x, __x = C(), [1, "a", D], {"a": C(), 1: f}, "{0.x}", g(1)
 """
-"""Definitions of the grammar's names, so that its programs do something."""
+"""Defines the names of the grammar, so that its programs do something."""
 SHORT = Limits(wall_seconds=0.5, memory_mb=64)
 SLOW = 20.0
-"""Seconds that no check of one program may take, on however busy a machine."""
+"""Maximum seconds for the check of one program, even on a busy machine."""
 
 
 def test_one(data: bytes) -> None:
-    """Judge one program, and run it if it may be."""
+    """Check one program, and run it if it passes."""
     source = program(data)
-    if judged(source):
-        harmless(source)
+    if passes(source):
+        check_harmless(source)
 
 
-def judged(source: str) -> bool:
-    """Return whether the policy lets the source through; all who ask it agree, and none raises or takes long."""
+def passes(source: str) -> bool:
+    """Return whether a program passes the policy. All functions that ask the policy must agree, and be quick."""
     started = time.monotonic()
     problems = find_problems(source)
     passed = problems == []
@@ -64,17 +64,17 @@ def _compiles(source: str) -> bool:
     return True
 
 
-def harmless(source: str) -> None:
-    """Run the program statement by statement, whatever each raises: nothing of the host is reached."""
+def check_harmless(source: str) -> None:
+    """Run a program statement by statement, whatever each raises, and check that it reaches nothing of the host."""
     host = Host()
     with host.open_in(opened(), SHORT) as session:
         assert session.run(PRELUDE).fault is None
         results = [session.run(text) for text in statements(source)]
-    assert host.touched(*results) == "", source
+    assert host.reached(*results) == "", source
 
 
 def statements(source: str) -> Iterator[str]:
-    """The lines of each statement, decorators and all."""
+    """Yield the lines of each statement, with its decorators."""
     lines = re.split("\r\n|\r|\n", source)
     for statement in ast.parse(source).body:
         first = min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", ()))])

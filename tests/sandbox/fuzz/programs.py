@@ -1,6 +1,6 @@
-"""Programs made from bytes: each byte is one choice, so hypothesis shrinks them and a fuzzer by coverage grows them.
+"""Programs generated from bytes. Each byte is one choice, so Hypothesis and coverage-guided fuzzers can work on them.
 
-Where the bytes end, every choice is the first one: the rows of the grammar begin with what ends.
+After the last byte, every choice is the first one. The rows of the grammar begin with something that ends.
 """
 
 import re
@@ -14,14 +14,14 @@ from tests.sandbox.plans import snippets
 
 T = TypeVar("T")
 DEEPEST = 5
-"""Levels of a generated program; deeper, every choice is the first one."""
+"""Maximum levels of a generated program. Deeper, every choice is the first one."""
 PART = re.compile(r"<([a-z_]+)>")
 WORD = re.compile(r"(?<![\w'\"])[^\W\d]\w*")
 SWAPS = [*NAMES, *BUILTINS, *ATTRIBUTES, *HOSTILE_NAMES, *HOSTILE_ATTRIBUTES, *MEMBERS]
 
 
 class Choices:
-    """Hands out the bytes, one or two for a choice; zeros where they are used up."""
+    """Takes one or two bytes for each choice, and zeros after the last byte."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._next = data, 0
@@ -41,12 +41,12 @@ class Choices:
 
 
 def grown(data: bytes) -> str:
-    """A program of the grammar."""
+    """Return a program of the grammar."""
     return _grown("program", Choices(data), 0, "")
 
 
 def part(kind: str, choices: Choices) -> str:
-    """A part of a program, of some kind."""
+    """Return a part of a program."""
     return _grown(kind, choices, 0, "")
 
 
@@ -68,13 +68,13 @@ def _grown(kind: str, choices: Choices, depth: int, indent: str) -> str:
 
 @lru_cache(1)
 def corpus() -> list[str]:
-    """The written attacks and compatibility programs."""
-    written = [str(case.values[0]) for case in snippets("compatibility")]
-    return written + ["\n".join(attack.cells) for attack in attacks(".")]
+    """Return the attacks and the compatibility programs of the tables."""
+    programs = [str(case.values[0]) for case in snippets("compatibility")]
+    return programs + ["\n".join(attack.cells) for attack in attacks(".")]
 
 
 def mutated(data: bytes) -> str:
-    """A written attack or program with some of its words replaced by others, or by another's lines."""
+    """Return an attack or program of the tables with words replaced or with the lines of another one added."""
     choices = Choices(data)
     texts = corpus()
     source = texts[choices.below(len(texts))]
@@ -89,7 +89,7 @@ def mutated(data: bytes) -> str:
 
 
 def spelt(data: bytes) -> str:
-    """The bytes themselves, as text; what is no UTF-8 becomes lone surrogates."""
+    """Return the bytes as text. Invalid UTF-8 becomes lone surrogates."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -97,5 +97,5 @@ MAKERS = (grown, mutated, spelt)
 
 
 def program(data: bytes) -> str:
-    """One of the three: the first byte says which."""
+    """Return a program of one of the three kinds, which the first byte chooses."""
     return MAKERS[data[0] % len(MAKERS)](data[1:]) if data else ""

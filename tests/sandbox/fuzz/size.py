@@ -1,4 +1,4 @@
-"""Long texts, against the time and the memory that the host takes for whatever reads a text of a plan or a model."""
+"""Long texts: everything on the host that reads a text of a plan or a model must take little time and memory."""
 
 import re
 import time
@@ -23,7 +23,7 @@ from tests.sandbox.fuzz.programs import Choices, part
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
 
 LONGEST = 100_000
-"""Characters of a text, for which the bounds hold."""
+"""Maximum characters of a text."""
 SECONDS, MEGABYTES = 1.0, 100
 SIZES = (1_000, 10_000, 40_000, LONGEST)
 KINDS = ("line", "statement", "expr", "block", "target", "pattern", "member", "name")
@@ -32,19 +32,8 @@ x=1,
 await yield 1 1. 1j 0x1 1if 'a' b'a' import from def class if elif else: for while try: except finally: return break
 global x nonlocal x match case _ with async del assert pass [Step 1] python ``` ~~~ > é ﷺ 😀""".split()
 BLANKS = (" ", "\t", "\n", "\r", "\\\n", "\f", "\n\n", "\n ", "    ")
-FRAMES = (
-    "(|)",
-    "[|]",
-    "{|}",
-    "f(|)",
-    "x[|]",
-    "lambda:|",
-    "(|,)",
-    "not |",
-    "-|",
-    "f'{|}'",
-    "x if | else y",
-    "[|for x in y]",
+FRAMES = "(|) ; [|] ; {|} ; f(|) ; x[|] ; lambda:| ; (|,) ; not | ; -| ; f'{|}' ; x if | else y ; [|for x in y]".split(
+    " ; "
 )
 BLOCKS = ("def f():", "class A:", "if x:", "for x in y:", "while x:", "with x:", "try:", "match x:", "case x:")
 FENCES = ("{}", "```python\n{}\n```\n", "```\n{}\n```\n", "Prose.\n\n{}\n\nMore prose.\n", "x = '''\n{}\n")
@@ -52,14 +41,14 @@ NAMES = re.compile(r"\b[xyzfg]\b")
 
 
 def test_one(data: bytes) -> None:
-    """One text: every reader keeps to the bounds."""
+    """Check that every reader keeps within the bounds for one text."""
     long = text(Choices(data))
     for name, reader in READERS.items():
         assert keeps_to_bounds(reader, long), (name, long[:200], len(long))
 
 
 def text(choices: Choices) -> str:
-    """Two stretches that each repeat or nest something, in a fence or in none."""
+    """Return two stretches that repeat or nest something, in a fence or not."""
     size = choices.of(SIZES) // 2
     stretches = [choices.of(STRETCHES)(choices, size) for _ in range(2)]
     return choices.of(FENCES).replace("{}", choices.of(("\n", "")).join(stretches))[:LONGEST]
@@ -80,7 +69,7 @@ def _repeated(choices: Choices, size: int) -> str:
 
 
 def _numbered(choices: Choices, size: int) -> str:
-    """Each time with names of its own."""
+    """Repeat a piece with new names each time."""
     piece = _piece(choices)
     numbered = (NAMES.sub(rf"\g<0>{number:x}", piece) for number in range(size // (len(piece) + 4)))
     return "".join(numbered)[:size]
@@ -93,7 +82,7 @@ def _nested(choices: Choices, size: int) -> str:
 
 
 def _indented(choices: Choices, size: int) -> str:
-    """Blocks in blocks, with many lines in the innermost."""
+    """Return nested blocks with many lines in the innermost."""
     opening, depth = choices.of(BLOCKS), choices.of((5, 30, 90))
     lines = _piece(choices).split("\n")
     inner = [" " * depth + line for line in lines] * (size // (depth * len(lines) + sum(map(len, lines)) + 1))
@@ -104,7 +93,7 @@ STRETCHES = (_repeated, _numbered, _nested, _indented)
 
 
 def keeps_to_bounds(reader: Callable[[str], object], long: str) -> bool:
-    """Return whether a reader stays within the bounds. A slow one is measured again, with another text."""
+    """Return whether a reader stays within the bounds. A slow one is measured again with another text."""
     if (seconds := _seconds(reader, long)) > SECONDS:
         seconds = min(_seconds(reader, f"{long}#{number}") for number in range(2))
     return seconds < SECONDS and (seconds < SECONDS / 10 or megabytes_of(lambda: reader(f"{long}#")) < MEGABYTES)
@@ -115,14 +104,14 @@ def _seconds(reader: Callable[[str], object], long: str) -> float:
 
 
 def seconds_of(do: Callable[[], object]) -> float:
-    """Return the processor time that it takes."""
-    begun = time.process_time()
+    """Return the processor time of a call."""
+    started = time.process_time()
     do()
-    return time.process_time() - begun
+    return time.process_time() - started
 
 
 def megabytes_of(do: Callable[[], object]) -> float:
-    """Return the most memory that Python holds meanwhile."""
+    """Return the peak memory of a call."""
     tracemalloc.start()
     do()
     most = tracemalloc.get_traced_memory()[1]
@@ -131,7 +120,7 @@ def megabytes_of(do: Callable[[], object]) -> float:
 
 
 def checked(code: str) -> str:
-    """Check the code, and put the faults into words."""
+    """Check the code, and format the faults."""
     return "\n".join(map(str, checks.check(code, FUNCTIONS, attributes=ATTRIBUTES)))
 
 
@@ -160,7 +149,7 @@ def carried(code: str) -> str:
 
 
 def scopes(code: str) -> object:
-    """Find out which names the code binds and reads, if it is code."""
+    """Find the names that the code binds and reads, if it is code."""
     try:
         return scopes_of(parse_source(code)).free_names()
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -183,4 +172,4 @@ READERS: dict[str, Callable[[str], object]] = {
     "bound names": bound_by_part,
     "scopes": scopes,
 }
-"""All that reads a text of a plan or a model on the host."""
+"""Everything on the host that reads a text of a plan or a model."""

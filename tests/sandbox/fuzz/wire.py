@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from planbook.sandbox import FaultKind, Limits
@@ -22,6 +23,7 @@ SLOW = 10.0
 """Seconds that no conversation may take beyond its wall clock, on however busy a machine."""
 NUMBERS = ["0", "1", "-1", "3.5", "1e999", "-1e999", "NaN", "Infinity", "1" * 400, "1" * 5000, "-0", "1E2", "01", "0x1"]
 TEXTS = ['"a"', '""', '"agent.go_to"', '"count"', '"\\ud800"', '"\\u0000"', '"\u00e9"', '"' + "x" * 60 + '"', "'a'"]
+OTHERS = ["null", "true", "false", "[]", "{}", "[" * 300 + "]" * 300, '{"a":' * 40 + "1" + "}" * 40]
 KINDS = ['"call"', '"sleep"', '"print"', '"end"', '"locked"', '"answer"', '"CALL"', "null"]
 FAULT = '{"kind":%s,"type":%s,"message":%s,"line":%s}'
 FAULT_KINDS = ['"raised"', '"check"', '"limit"', '"none"', "1"]
@@ -34,7 +36,7 @@ HONEST = [
 
 
 class Environment:
-    """Functions that would notice an argument that was not checked."""
+    """Functions that fail if an argument was not checked."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -55,16 +57,15 @@ class Environment:
 
 
 def test_one(data: bytes) -> None:
-    """One stream of a worker: the cell ends, or one of the declared exceptions says why not."""
-    choices = Choices(data)
-    chunks = list(stream(choices))
+    """Send one stream to the host: the cell ends, or one of the declared exceptions says why not."""
+    chunks = list(stream(Choices(data)))
     for chunk in chunks:
-        parses(chunk[4:])
-    converse(chunks)
+        check_parsing(chunk[4:])
+    check_conversation(chunks)
 
 
-def parses(payload: bytes) -> None:
-    """A message of a known shape, and the same when it is written and read again; or HostileFrame."""
+def check_parsing(payload: bytes) -> None:
+    """Check that a payload is hostile, or a message of a known shape that stays the same when it is written again."""
     try:
         message = parse_message(payload)
         if message[0] == "end":
@@ -75,42 +76,39 @@ def parses(payload: bytes) -> None:
     assert message[0] == "call" or parse_message(json.dumps(message, allow_nan=False).encode()) == message
 
 
-def converse(chunks: list[bytes]) -> None:
-    """Hold the conversation over a real socket, with a thread at its other end; the process is one that sleeps."""
+def check_conversation(chunks: list[bytes]) -> None:
+    """Hold the conversation over a real socket, with a thread at its other end. The process only sleeps."""
     environment = Environment()
     answers = Answers(function_specs({"agent.go_to": environment.go_to, "count": environment.count}), None)
-    ours, theirs = socket.socketpair()
+    here, there = socket.socketpair()
     started = time.monotonic()
-    with theirs, subprocess.Popen(["sleep", "600"]) as process:
-        speaker = threading.Thread(target=_speak, args=(theirs, chunks))
-        worker = WorkerProcess(ours, os.pidfd_open(process.pid), process.pid)
-        talk = Conversation(worker, LIMITS, answers.answer)
+    with there, subprocess.Popen(["sleep", "600"]) as process:
+        speaker = threading.Thread(target=_speak, args=(there, chunks))
+        worker = WorkerProcess(here, os.pidfd_open(process.pid), process.pid)
+        conversation = Conversation(worker, LIMITS, answers.answer)
         speaker.start()
         try:
-            assert type(talk.run(answers.run("1", "cell")).faults) is list
-        except (LimitReached, HostileFrame, FrameTooLong, ChannelClosed):
-            pass
+            with suppress(LimitReached, HostileFrame, FrameTooLong, ChannelClosed):
+                assert type(conversation.run(answers.run("1", "cell")).faults) is list
         finally:
             worker.kill()
             speaker.join()
     assert time.monotonic() - started < LIMITS.wall_seconds + SLOW
-    assert len(talk.output) <= LIMITS.output_chars
-    assert environment.calls <= talk.calls <= LIMITS.host_calls
-    assert len(talk.exchanges) <= LIMITS.host_calls
+    assert len(conversation.output) <= LIMITS.output_chars
+    assert environment.calls <= conversation.calls <= LIMITS.host_calls
+    assert len(conversation.exchanges) <= LIMITS.host_calls
 
 
 def _speak(sock: socket.socket, chunks: list[bytes]) -> None:
-    try:
+    with suppress(OSError):  # the host may hang up
         sock.recv(1 << 16)  # what starts the cell
         for chunk in chunks:
             sock.sendall(chunk)
         sock.shutdown(socket.SHUT_WR)
-    except OSError:
-        return  # the host has had enough
 
 
 def stream(choices: Choices) -> Iterator[bytes]:
-    """Some frames, most of them whole, of messages that are nearly right; some bytes that are none."""
+    """Yield frames, most of them whole, of messages that are nearly right, and some bytes that are no frame."""
     for _ in range(1 + choices.below(10)):
         payload = _message(choices).encode("utf-8", "surrogatepass")
         size = len(payload).to_bytes(4, "big")
@@ -151,14 +149,11 @@ def _value(choices: Choices, depth: int = 0) -> str:
         case 1:
             return choices.of(NUMBERS)
         case 2:
-            return choices.of(
-                ["null", "true", "false", "[]", "{}", "[" * 300 + "]" * 300, '{"a":' * 40 + "1" + "}" * 40]
-            )
+            return choices.of(OTHERS)
         case 3 | 4:
             return f"[{_value(choices, depth + 1)},{_value(choices, depth + 1)}]"
         case 5:
-            return (
-                f"{{{choices.of(TEXTS)}:{_value(choices, depth + 1)},{choices.of(TEXTS)}:{_value(choices, depth + 1)}}}"
-            )
+            items = [f"{choices.of(TEXTS)}:{_value(choices, depth + 1)}" for _ in range(2)]
+            return f"{{{','.join(items)}}}"
         case _:
             return "[" + ",".join(["1"] * choices.below(200)) + "]"

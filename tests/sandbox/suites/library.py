@@ -1,6 +1,6 @@
-"""The test suites of standard modules, inside the sandbox: what passes in plain Python passes there, or has a reason.
+"""The test suites of standard modules, run in the sandbox. What passes in plain Python passes there or has a reason.
 
-``python -m tests.sandbox.suites.library`` prints the figures and writes the reasons anew.
+``python -m tests.sandbox.suites.library`` prints the figures and writes the reasons again.
 """
 
 import ast
@@ -25,13 +25,13 @@ REASONS = HERE / f"reasons-{sys.version_info[0]}.{sys.version_info[1]}.txt"
 SUITES = Path(sysconfig.get_path("stdlib"), "test")
 LIMITS = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=1024, output_chars=1_000_000)
 MOST_TESTS = 25
-"""Of one class in one cell: a cell has a size."""
+"""Maximum tests of one class in one cell, because the size of cells is limited."""
 Results = dict[str, str]
-"""Class and method to "ok", "skipped", or why not."""
+"""Maps class and method to "ok", "skipped", or the reason of a failure."""
 
 
 class Cell(NamedTuple):
-    """Code, and the class and the methods that it tests, or all; without code the policy refuses these methods."""
+    """Code, with the class and the methods that it tests ("*": all). Without code, the policy refuses the methods."""
 
     source: str
     tested: str = ""
@@ -64,7 +64,7 @@ def _cells_of(path: Path) -> Iterator[Cell]:
 
 
 def _imports(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    """Yield an import for each name, which a stand-in replaces where plans have no such module."""
+    """Yield an import for each name. A stand-in replaces modules that plans do not have."""
     module = getattr(statement, "module", None) or ""
     if module.startswith(("test", "unittest")) or "unittest" in ast.unparse(statement):
         return
@@ -98,7 +98,7 @@ RUN = "run_tests({tested}, {methods!r})"
 
 
 def in_sandbox(module: str) -> Results:
-    """Return what came of every test in the sandbox."""
+    """Return the result of every test in the sandbox."""
     results: Results = {}
     with Sandbox() as sandbox, sandbox.session({}, limits=LIMITS) as session:
         for cell in cells(module):
@@ -110,12 +110,12 @@ def in_sandbox(module: str) -> Results:
                 ran = session.run(RUN.format(tested=cell.tested, methods=cell.methods)) if fault is None else None
                 why = str(fault or (ran and ran.fault)).splitlines()[0]
                 found = ran.value if ran and isinstance(ran.value, dict) else dict.fromkeys(cell.methods, why)
-                results |= {f"{cell.tested}.{name}": str(told) for name, told in found.items()}
+                results |= {f"{cell.tested}.{name}": str(each) for name, each in found.items()}
     return results
 
 
 def in_plain_python(module: str) -> Results:
-    """Return what came of every test in this process: for a process of its own."""
+    """Return the result of every test in plain Python. For a process of its own."""
     results: Results = {}
     names: dict[str, Any] = {"__name__": "__main__"}
     for cell in cells(module):
@@ -124,7 +124,7 @@ def in_plain_python(module: str) -> Results:
             exec(compile(source, "<suite>", "exec", dont_inherit=True), names)
             if cell.methods:
                 found = eval(RUN.format(tested=cell.tested, methods=cell.methods), names)
-                results |= {f"{cell.tested}.{name}": told for name, told in found.items()}
+                results |= {f"{cell.tested}.{name}": each for name, each in found.items()}
     return results
 
 
@@ -139,16 +139,16 @@ def _only(module: str, cell: Cell) -> str:
 
 
 def compared(module: str) -> tuple[int, Results]:
-    """Return how many tests pass in plain Python, and those of them that do not in the sandbox, with the reason."""
+    """Return the number of tests that pass in plain Python, and those that fail in the sandbox, with the reason."""
     command = [sys.executable, "-m", "tests.sandbox.suites.library", module]
     plain = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    passed = [name for name, told in plain.items() if told == "ok"]
+    passed = [name for name, each in plain.items() if each == "ok"]
     found = in_sandbox(module)
     return len(passed), {name: why for name in passed if (why := found.get(name, "not run")) != "ok"}
 
 
 def main(module: str | None = None) -> None:
-    """Print a table and write the reasons; with a module, what plain Python makes of it."""
+    """Print a table and write the reasons. With a module, print its results in plain Python."""
     if module is not None:
         print(json.dumps(in_plain_python(module)))
         return
