@@ -194,7 +194,7 @@ def answer(answers: Answers, frame: str) -> None:
         answers.answer(parse_message(frame.encode()))
 
 
-def test_frames_written_by_hand_reach_no_further() -> None:
+def test_handwritten_frames_gain_nothing() -> None:
     functions = Functions()
     answers = Answers(function_specs(functions.by_name()), None)
     for name in functions.by_name():

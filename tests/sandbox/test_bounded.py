@@ -81,12 +81,12 @@ def bounded(do: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize("kind", REPLIES)
-def test_a_reply_is_read_in_a_moment(kind: str) -> None:
+def test_a_reply_is_read_within_a_second(kind: str) -> None:
     bounded(lambda: read_reply(REPLIES[kind][:100_000]))
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_a_plan_is_followed_in_a_moment(kind: str) -> None:
+def test_a_plan_is_dry_run_within_a_second(kind: str) -> None:
     environment = Toy()
     task = Toy.tasks(Selection())[0]
     environment.reset(task)

@@ -41,7 +41,7 @@ def test_a_module_shows_its_names_but_not_its_namespace(session: Session) -> Non
         assert fault_of(session, source).type in ("AttributeError", "TypeError")
 
 
-def test_a_module_that_one_session_spoils_is_whole_in_the_next(sandbox: Sandbox) -> None:
+def test_a_module_that_a_session_changes_is_unchanged_in_the_next(sandbox: Sandbox) -> None:
     with sandbox.session({}) as session:
         assert session.run("import json\njson.JSONDecoder.decode = lambda *a: 1\njson.loads('[2]')").value == 1
     with sandbox.session({}) as session:

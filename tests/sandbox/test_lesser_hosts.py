@@ -103,7 +103,7 @@ def launch(user: Sequence[str], host: Host, folder: Path, *command: str) -> "sub
 
 @pytest.mark.parametrize("user", USERS.values(), ids=USERS)
 @pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS)
-def test_what_is_missing_is_named_and_only_seccomp_is_refused(host: Host, user: list[str]) -> None:
+def test_missing_mechanisms_are_named_and_only_seccomp_is_required(host: Host, user: list[str]) -> None:
     done = launch(user, host, ROOT, LOOK)
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)

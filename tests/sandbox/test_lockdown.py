@@ -82,7 +82,7 @@ def test_plain_python_in_a_locked_worker_is_refused(plain: Session, code: str) -
 
 
 @pytest.mark.parametrize("call", REFUSED_IN_C)
-def test_so_are_system_calls_from_c(plain: Session, call: str) -> None:
+def test_system_calls_from_c_are_refused(plain: Session, call: str) -> None:
     assert plain.run(CALL.format(call=call)).value == [-1, "EPERM"]
 
 
@@ -103,7 +103,7 @@ def test_the_worker_has_one_socket_and_nothing_else_open(plain: Session) -> None
     assert plain.run(code).value == [3]
 
 
-def test_the_arguments_of_a_worker_tell_nothing_of_the_host(unguarded: Sandbox, plain: Session) -> None:
+def test_the_arguments_of_a_worker_reveal_nothing_about_the_host(unguarded: Sandbox, plain: Session) -> None:
     shown = plain.run("import os, sys\n[sys.argv, sys.orig_argv, dict(os.environ)]").value
     assert shown == [[], [], ENVIRONMENT | {"LC_CTYPE": "C.UTF-8"}]
     arguments = Path(f"/proc/{unguarded._zygote._process.pid}/cmdline").read_bytes().decode().split("\0")

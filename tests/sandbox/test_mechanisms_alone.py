@@ -89,7 +89,7 @@ def test_attacks_have_every_kind_of_effect_and_none_against_all_mechanisms_or_se
 
 
 @pytest.mark.parametrize("mechanism", ALONE)
-def test_the_table_tells_what_each_mechanism_stops_alone(measured: Measured, user: str, mechanism: str) -> None:
+def test_the_table_shows_what_each_mechanism_stops_alone(measured: Measured, user: str, mechanism: str) -> None:
     if measured[mechanism] is None or (mechanism == "Landlock" and landlock() < SCOPED):
         pytest.skip("this kernel does not grant all of it")
     expected = {kind: cell for (kind, name), cell in table(user).items() if name == mechanism}
@@ -97,7 +97,7 @@ def test_the_table_tells_what_each_mechanism_stops_alone(measured: Measured, use
 
 
 @pytest.mark.deep
-def test_what_is_left_on_lesser_hosts_stops_the_same(measured: Measured, user: str) -> None:
+def test_the_remaining_mechanisms_stop_the_same_attacks(measured: Measured, user: str) -> None:
     with ThreadPoolExecutor() as pool:
         lesser = list(pool.map(lambda each: measure(each[0], user, "effects"), LESSER))
     for found, (_, missing) in zip(lesser, LESSER, strict=True):
