@@ -65,6 +65,15 @@ def test_a_curve_tells_what_building_had_cost_until_then(curve: Path, library: P
         assert built[str(after)] == [f"{reached[name]:,}" for name in ("calls", "tokens", "actions", "procedures")]
 
 
+@pytest.mark.parametrize("after", ["5", "4,5"])
+def test_more_building_tasks_than_the_run_has_are_refused(library: Path, tmp_path: Path, after: str) -> None:
+    command = ("test", *TOY, "--library", library, "--model", "none", "--out", tmp_path / "run")
+    refused = planbook(*command, "--after", after)
+    assert refused.returncode == 2
+    assert f"--after 5: {library} has 4 building tasks" in refused.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_what_building_cost_adds_up_to_what_the_run_spent(library: Path) -> None:
     with closing(Run.open(library)) as run:
         cost, spent = read_run(run).building_cost(), spent_so_far(run.store.events(), prices_from(None))
