@@ -135,7 +135,7 @@ def test_a_run_without_plans_or_branches_has_no_such_figures(tmp_path: Path) -> 
 
 
 def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
-    with closing(a_run(tmp_path / "run", 1)) as run:
+    with closing(a_run(tmp_path / "run", 2)) as run:
         book = Book(run, "task/0")
         for number in range(2):
             for name in ("observe", "act"):
@@ -144,9 +144,12 @@ def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
         for number in range(2):
             body = {"node": "rest", "number": number, "skipped": True, "answer": "instead"}
             book.put(f"{book.scope}/pass/{number}", "node", body)
+        book.end(SOLVED)
+        unfinished = Book(run, "task/1")
+        unfinished.put(f"{unfinished.scope}/pass/0", "node", {"node": "observe", "number": 0})
         summary = summarised(run)
-    assert summary.methods == {"graph": Passes(passes=2, answered=2, reused=2, temporary=2, skipped=2, tasks=1)}
+    assert summary.methods == {"graph": Passes(passes=3, answered=3, reused=2, temporary=2, skipped=2, mean_passes=2)}
     (line,) = summary.methods["graph"].tell()
     assert isinstance(line, str)
-    assert line.startswith("Passes over the graph: 2, 2.0 per task; nodes answered 2, reused 2")
+    assert line.startswith("Passes over the graph: 3, 2.0 per task; nodes answered 3, reused 2")
     assert ", skipped 2; temporary nodes 2" in line
