@@ -1,6 +1,7 @@
 """What a run may spend: it stops there, cleanly, and goes on when it may spend more."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,10 @@ def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_goes_on_to_the_same
     assert at_once.returncode == 4
     assert spent(folder)[name] == used, "the budget is kept, and nothing more is asked or done"
     assert at_once.result["model_calls"] == spent(folder)["calls"]
-    assert here("run", "--resume", folder, "--budget", f"{name}={10**9}").returncode == 0
+    resumed = here("run", "--resume", folder, "--budget", f"{name}={10**9}")
+    assert resumed.returncode == 0
+    told = re.findall(r"Episode (\d+), fetch", stopped.printed + at_once.printed + resumed.printed)
+    assert told == ["0", "1", "2", "3"], "each episode is told once, with what had been spent by then"
     assert history(folder) == history(whole)
     assert files(folder / "learnt") == files(whole / "learnt")
 
