@@ -62,7 +62,7 @@ function linesOf({ series, form, over, steps }) {
     const few = each.points.length <= 40;
     return [
       svg("path", { class: "line", d: path, stroke, "stroke-dasharray": number % 2 ? "6 3" : undefined }, tip(each.name, FORMS[form](each.points.at(-1)[1]))),
-      each.bounds?.map(([from, to], place) => whisker(x(each.points[place][0]), y(from), x(each.points[place][0]), y(to))),
+      each.bounds?.map((bound, place) => bound && whisker(x(each.points[place][0]), y(bound[0]), x(each.points[place][0]), y(bound[1]))),
       few && each.points.map(([at, value]) => svg("circle", { cx: x(at), cy: y(value), r: 2.5, fill: stroke }, tip(each.name, `${at}`, FORMS[form](value)))),
     ];
   });
