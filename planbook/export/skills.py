@@ -234,7 +234,7 @@ def _digest(data: bytes) -> str:
 
 
 class VerifiedSkill(BaseModel):
-    """A skill that was verified again. ``changed_files`` are the files that are missing or differ from their digests."""
+    """A skill that was verified again. Files in ``changed_files`` are missing or differ from their digests."""
 
     name: str
     folder: str
