@@ -109,11 +109,11 @@ def _play(run: Run, entry: Entry, sandbox: Sandbox, roles: Roles) -> None:
     run.store.put(f"{entry.path}/builder/0", "learnt", 0, {"edits": [{"content": f"Open every box. {HOSTILE}"}]})
 
 
-def many_endings(folder: Path, outcomes: Sequence[Outcome]) -> Run:
+def many_endings(folder: Path, outcomes: Sequence[Outcome], kind: str = "fetch") -> Run:
     """Return a run with these outcomes, whose episodes were not played; NOT_RUN stands for no outcome."""
     config = Config(planner="procedures", env="toy", actions=9)
     tasks = [
-        Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
+        Task(id=f"{kind}/{number}", env="toy", split="all", type=kind, goal="put it there", seed=number)
         for number in range(len(outcomes))
     ]
     run = Run.create(folder, config, tasks)

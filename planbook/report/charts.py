@@ -101,14 +101,14 @@ def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
         for step in run.steps:
             solved = sum(row.solved for row in run.episodes.values() if row.index < step.tasks)
             if solved:
-                yield step.tasks, round((learning - run.outside_cost.tokens + step.tokens) / solved, 1)
+                yield step.tasks, round((learning - run.outside_cost.tokens + step.tokens) / solved)
         return
     tokens, solved = learning, 0
     for number, index in enumerate(run.order, 1):
         row = run.episodes[index]
         tokens, solved = tokens + row.cost.tokens, solved + row.solved
         if solved:
-            yield number, round(tokens / solved, 1)
+            yield number, round(tokens / solved)
 
 
 def thin_out(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:

@@ -100,3 +100,22 @@ def test_a_browser_draws_the_charts_in_light_and_dark(asked: Path) -> None:
     driver.execute_script("document.documentElement.dataset.theme = 'dark'")
     assert driver.execute_script(fill) != light
     assert driver.get_log("browser") == []  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.browser
+def test_the_names_of_bars_are_not_cut_off(tmp_path: Path) -> None:
+    need_browser()
+    for name in ("pick_heat_then_place", "pick_clean_then_place_somewhere"):
+        with closing(many_endings(tmp_path / name, [SOLVED, FAILED], name)):
+            pass
+    report_runs([*tmp_path.iterdir()], tmp_path / "report.html", None)
+    driver = chromium.shared().driver
+    driver.get((tmp_path / "report.html").as_uri())
+    names = dict(
+        driver.execute_script(
+            "return [...document.querySelectorAll('.chart text[text-anchor=end]')]"
+            ".map((each) => [each.firstChild.textContent, each.getBBox().x])"
+        )
+    )
+    assert {"pick_heat_then_place", "pick_clean_then_plac\u2026"} <= names.keys()
+    assert min(names.values()) >= 0

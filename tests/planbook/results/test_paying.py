@@ -107,6 +107,7 @@ def test_a_run_tells_it_beside_its_results_and_the_report_draws_a_falling_curve(
     points = [tokens for _, tokens in learned["points"]]
     assert points[0] > 2 * points[len(points) // 2] > 2 * points[-1]
     assert without["points"][0][1] < points[0]
+    assert all(isinstance(tokens, int) for tokens in points)
 
 
 def test_a_run_without_learning_reports_no_break_even(tmp_path: Path) -> None:
