@@ -102,7 +102,7 @@ def test_formulating_is_counted_by_itself(library: Path, tmp_path: Path) -> None
     after = result(finished)
     assert after["after"] == before["after"]
     assert (before["formulating_calls"], after["formulating_calls"]) == (0, 1)
-    assert f"Formulating took 1 calls and {after['formulating_tokens']:,} tokens more." in finished.stderr
+    assert f"Formulating took 1 call and {after['formulating_tokens']:,} tokens more." in finished.stderr
 
 
 @pytest.mark.deep
@@ -169,6 +169,15 @@ def test_what_was_left_out_is_not_missed(library: Path) -> None:
         for without, lines in ((("rules",), 0), (("types",), 1), (("cooperation", "types"), 0)):
             run.config = run.config.model_copy(update={"without": without})
             assert len(list(coverage_lines(run, EVERYTHING, state))) == lines
+
+
+def test_no_success_process_is_missed_where_no_rules_are_learned(library: Path) -> None:
+    with closing(Run.open(library)) as run:
+        state = learned_in(run)[EVERYTHING]
+        assert run.config.learning is not None
+        learning = run.config.learning.model_copy(update={"libraries_only": True})
+        run.config = run.config.model_copy(update={"learning": learning})
+        assert not [line for line in coverage_lines(run, EVERYTHING, state) if "success process" in line]
 
 
 def test_rules_that_name_a_deleted_one_are_reported(library: Path) -> None:

@@ -141,6 +141,11 @@ def test_sub_tasks_stand_below_what_they_are_a_part_of(adapt: Path) -> None:
     assert any(line.strip() == "subtask fetch 1 gray dye (executor): failed" for line in lines)
 
 
+def test_claims_are_told_with_their_author(adapt: Path) -> None:
+    assert "claim by whoever had the whole task: failed" in show(adapt, "test/123").splitlines()
+    assert "claim by whoever had the whole task: none" in show(adapt, "test/123").splitlines()
+
+
 def test_branches_that_were_left_are_marked_and_their_steps_too(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda each: played(each, "searching", search))
     printed = show(folder, 0)
