@@ -111,9 +111,9 @@ def _play(run: Run, entry: Entry, sandbox: Sandbox, roles: Roles) -> None:
     run.store.put(f"{entry.path}/builder/0", "learnt", 0, {"edits": [{"content": f"Open every box. {HOSTILE}"}]})
 
 
-def many_endings(folder: Path, outcomes: Sequence[Outcome]) -> Run:
+def many_endings(folder: Path, outcomes: Sequence[Outcome], kind: str = "fetch") -> Run:
     """Return a run with these outcomes, whose episodes were not played; NOT_RUN stands for no outcome."""
-    run = new_run(folder, *["fetch"] * len(outcomes), planner="procedures")
+    run = new_run(folder, *[kind] * len(outcomes), planner="procedures")
     for entry, outcome in zip(run.entries(), outcomes, strict=True):
         Book(run, entry.path).end(None if outcome is Outcome.NOT_RUN else outcome)
     return run

@@ -114,7 +114,8 @@ def _heading(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterat
     repeat = f", repeat {entry.repeat}" if entry.repeat else ""
     yield text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim")
     yield text(task.goal)
-    yield text(f"type {task.type}, split {task.split}, seed {task.seed}", "dim")
+    facts = {"type": task.type, "split": task.split, "seed": str(task.seed)}
+    yield text(", ".join(f"{name} {value}" for name, value in facts.items() if value), "dim")
     yield ending_text(ending) if ending else Text("has begun but not ended", style="yellow")
     if cost.calls:
         spent = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens, {cost.waited:.1f} s of waiting"

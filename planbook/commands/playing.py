@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
@@ -29,11 +29,12 @@ from planbook.knowledge import (
     check_ablations,
     fresh_beginning,
     group_of,
+    learned_at,
     learned_in,
     learned_memory,
     memory_of,
 )
-from planbook.learning.tasks import playing_memory, tasks_of
+from planbook.learning.tasks import learning_path, playing_memory, tasks_of
 from planbook.options import JSON, PLAYING, TABLE, Command, options
 from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, Memory, ModelError, Outcome
 from planbook.results.learning_cost import cost_line
@@ -281,11 +282,19 @@ def _play_with_progress(
     run: Run, title: str, hosting: Hosting, control: Control, watch: Watch | None
 ) -> str | BudgetEnded | None:
     """Play the open episodes, with Ctrl-C and `planbook watch` in control. Return why it stopped early, else None."""
-    ended = () if run.config.learning else recorded_endings(run).values()  # building visits all of its episodes again
-    progress = Progress(run, title, len(run.entries()), ended, lambda: control.steering.paused)
+    before = _finished_before(run)
+    progress = Progress(run, title, len(run.entries()), before.values(), lambda: control.steering.paused)
+
+    def on_ending(entry: Entry, ending: Ending) -> None:
+        if entry.index in before:  # building visits all of its episodes again
+            return
+        progress.count(entry, ending)
+        if run.config.learning:
+            ERRORS.print(episode_line(entry, ending, run.meter), soft_wrap=True)
+
     with control.listens(), progress.show():
         try:
-            finished = _play_open(run, progress, hosting.model_copy(update={"steering": control.steering}), watch)
+            finished = _play_open(run, on_ending, hosting.model_copy(update={"steering": control.steering}), watch)
         except BudgetEnded as error:
             return error
     if finished:
@@ -293,15 +302,20 @@ def _play_with_progress(
     return STOPPED_BY_WATCH if control.stopped else "Stopped."
 
 
-def _play_open(run: Run, progress: Progress, hosting: Hosting, watch: Watch | None) -> bool:
+def _finished_before(run: Run) -> dict[int, Ending]:
+    """Return the endings so far, by index; in a run that learns after each episode, those that it has learned from."""
+    endings = recorded_endings(run)
+    if not run.config.learning or "online" in run.config.without:
+        return endings
+    learned = {entry.index for entry in run.entries() if learned_at(run, learning_path(entry)) is not None}
+    return {index: ending for index, ending in endings.items() if index in learned}
+
+
+def _play_open(run: Run, on_ending: Callable[[Entry, Ending], None], hosting: Hosting, watch: Watch | None) -> bool:
     """Play the open episodes. Return False if the run was stopped."""
     if not run.config.learning:
-        return play_episodes(run, memory_of(run.config), progress.count, hosting=hosting, watch=watch)
+        return play_episodes(run, memory_of(run.config), on_ending, hosting=hosting, watch=watch)
 
     from planbook.learning.stages import build  # most runs learn nothing
-
-    def on_ending(entry: Entry, ending: Ending) -> None:
-        progress.count(entry, ending)
-        ERRORS.print(episode_line(entry, ending, run.meter), soft_wrap=True)
 
     return build(run, on_ending, hosting=hosting, watch=watch)

@@ -15,6 +15,7 @@ from planbook.commands.published import with_table
 from planbook.config import Config
 from planbook.console import console, right_aligned
 from planbook.envs import Task
+from planbook.knowledge import check_environment
 from planbook.options import JSON, PLAYING, TABLE, Command, options
 from planbook.papers.comparison import PaperComparison
 from planbook.planner import Budget, Spent
@@ -150,10 +151,8 @@ def _building_cost(config: Config, after: Sequence[int]) -> BuildingCost:
     if not is_run(folder):
         raise errors.BadArgument("--after N,N: the building tasks are those of a building run; name it with --library")
     with closing(Run.open(folder)) as run:
-        cost, tasks = read_run(run).building_cost(), len(run.entries())
-    if max(after) > tasks:
-        raise errors.BadArgument(f"--after {max(after)}: {folder} has {tasks} building tasks")
-    return cost
+        check_environment(config.model_copy(update={"after": max(after)}), run)
+        return read_run(run).building_cost()
 
 
 def curve_paying(points: Sequence[Point]) -> dict[str, Paying | None]:

@@ -176,7 +176,7 @@ def _common_folder(names: Sequence[str]) -> str:
 def _solved(row: GroupRow) -> Iterator[str]:
     yield from (f"{row.tasks:,}", f"{row.solved:,}")
     yield f"{row.share:.1%}".rstrip("%") if row.tasks else NO_FIGURE
-    yield interval(row.low, row.high) if row.tasks and not row.not_run else NO_FIGURE
+    yield interval(row.low, row.high) if row.tasks and not row.broken and not row.not_run else NO_FIGURE
     yield from (str(row.broken), str(row.not_run))
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         KnowledgeState,
         beginning_path,
         check_ablations,
+        check_environment,
         form_without,
         formulating_path,
         fresh_beginning,

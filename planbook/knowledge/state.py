@@ -14,6 +14,7 @@ from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
 from planbook.rules import Citation, Form, History, Knowledge, Learned, RuleBook, count
 from planbook.runs import Run, is_run
 from planbook.store import RESTART, Watch, started_over
+from planbook.wording import counted
 
 RETRIEVAL = "retrieval"
 ABLATIONS: Mapping[str, str] = {
@@ -222,7 +223,7 @@ def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
 
 
 def check_environment(config: Config, library: Run) -> None:
-    """Check that a run can be the library of another. Raises BadArgument."""
+    """Check that a run can be the library of another, after as many tasks as that asks for. Raises BadArgument."""
     if library.config.learning is None:
         raise BadArgument(
             f"{library.folder} is not a building run, and learned nothing; "
@@ -232,6 +233,8 @@ def check_environment(config: Config, library: Run) -> None:
         raise BadArgument(
             f"{library.folder} was built on {library.config.environment.name}, not on {config.environment.name}"
         )
+    if config.after is not None and config.after > (tasks := len(library.entries())):
+        raise BadArgument(f"--after {config.after}: {library.folder} has {counted(tasks, 'building task')}")
 
 
 def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:

@@ -16,6 +16,7 @@ from planbook.results.table import read_run
 from planbook.rules import count
 from planbook.runs import Run
 from planbook.spending import prices_from
+from planbook.wording import counted
 
 
 def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
@@ -25,7 +26,8 @@ def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
         cost = read_run(run, price=prices_from(prices)).building_cost()
     out.print(table_of(cost_table(cost)) if cost.after else "Nothing has been learned yet.")
     if cost.formulating_calls:
-        out.print(f"Formulating took {cost.formulating_calls:,} calls and {cost.formulating_tokens:,} tokens more.")
+        calls = counted(cost.formulating_calls, "call")
+        out.print(f"Formulating took {calls} and {cost.formulating_tokens:,} tokens more.")
     return cost
 
 
@@ -58,12 +60,13 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
 
 
 def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]:
-    """Yield gaps in the coverage, except those in parts that the run leaves out."""
-    left_out = set(run.config.without)
+    """Yield gaps in the coverage, except those in parts that the run leaves out or cannot learn."""
+    left_out, learning = set(run.config.without), run.config.learning
+    assert learning is not None
     if "rules" in left_out:
         return
     coverage, title = coverage_of(run, group, state), "" if group == EVERYTHING else f"{group}: "
-    if coverage.missing and "types" not in left_out:
+    if coverage.missing and "types" not in left_out and not learning.libraries_only:
         yield f"{title}No success process seems to cover: {', '.join(coverage.missing)}."
     if coverage.never_cited and "cooperation" not in left_out:
         yield f"{title}Never cited: {', '.join(coverage.never_cited)}."

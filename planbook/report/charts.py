@@ -57,7 +57,7 @@ def _success(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
     for number, (run, summary) in enumerate(zip(runs, summaries, strict=True), first):
         by_type = {**summary.by_type, ALL: (summary.solved, summary.tasks)}
         counts = [by_type.get(name, (0, 0)) for name in names]
-        bounds = [summary.intervals[name] if tasks else None for name, (_, tasks) in zip(names, counts, strict=True)]
+        bounds = [summary.interval_of(name) for name in names]
         values = [solved / tasks if tasks else None for solved, tasks in counts]
         tips = [f"{solved:,} of {tasks:,} solved" for solved, tasks in counts]
         series.append({"name": run.name, "hue": number, "values": values, "bounds": bounds, "tips": tips})
@@ -101,14 +101,14 @@ def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
         for step in run.steps:
             solved = sum(row.solved for row in run.episodes.values() if row.index < step.tasks)
             if solved:
-                yield step.tasks, round((learning - run.outside_cost.tokens + step.tokens) / solved, 1)
+                yield step.tasks, round((learning - run.outside_cost.tokens + step.tokens) / solved)
         return
     tokens, solved = learning, 0
     for number, index in enumerate(run.order, 1):
         row = run.episodes[index]
         tokens, solved = tokens + row.cost.tokens, solved + row.solved
         if solved:
-            yield number, round(tokens / solved, 1)
+            yield number, round(tokens / solved)
 
 
 def thin_out(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
@@ -134,7 +134,7 @@ def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:
 def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
     summaries = {number: runs[number].summary() for number in sorted(runs)}
     points = [(number, summary.solved / summary.tasks) for number, summary in summaries.items()]
-    bounds = [summary.intervals[ALL] for summary in summaries.values()]
+    bounds = [summary.interval_of(ALL) for summary in summaries.values()]
     config = next(iter(runs.values())).run.config
     library = Path(config.library).name if setting == "after" else config.env
     options = (f"{name} {value}" for name, value in config.planner_options.items() if not setting.endswith(name))

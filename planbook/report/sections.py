@@ -53,7 +53,9 @@ def facts(ended: RunResults, run: RunResults) -> Block:
     """Return the key figures: result, knowledge, cost."""
     summary, cost = ended.summary(), run.cost
     unfinished = sum(episode.outcome is Outcome.NOT_RUN for episode in ended.counted)
-    note = f"{share(summary.solved, summary.tasks)} ({within(*summary.intervals[ALL])})" if summary.tasks else ""
+    note = share(summary.solved, summary.tasks) if summary.tasks else ""
+    if bounds := summary.interval_of(ALL):
+        note = f"{note} ({within(*bounds)})"
     if unfinished:
         episodes = counted(summary.tasks, "episode")
         note = (

@@ -25,7 +25,7 @@ class Share(BaseModel):
 
 
 class MatchCounts(BaseModel):
-    """Counts of episodes by the match of their goals; ``--json`` has them as ``matches``.
+    """Counts of played episodes by the match of their goals; ``--json`` has them as ``matches``.
 
     ``wrong`` counts tasks that were matched but not solved by the procedure of their type: the type or the parameters
     are wrong, or the procedure fails. ``wrong_type`` counts the wrong ones whose own type differs from that of most
@@ -43,8 +43,8 @@ class MatchCounts(BaseModel):
 
 
 def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
-    """Count the matches of a run, including abstentions; None if there are none."""
-    matches = [(row, match) for row in rows if (match := row.match) is not None]
+    """Count the matches of the played episodes, including abstentions; None if there are none."""
+    matches = [(row, match) for row in rows if row.outcome.played and (match := row.match) is not None]
     if not matches:
         return None
     matched = [(row, match) for row, match in matches if match.type]

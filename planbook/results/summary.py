@@ -93,6 +93,12 @@ class Summary(BaseModel):
         """Episodes that say nothing about the method: broken, or not run."""
         return sum(map(sum, self.unplayed_by_type.values()))
 
+    def interval_of(self, kind: str) -> tuple[float, float] | None:
+        """Return the interval to show for a task type or ``all``; None without tasks, or if some were not played."""
+        unplayed = self.unplayed if kind == ALL else sum(self.unplayed_by_type.get(kind, ()))
+        tasks = self.tasks if kind == ALL else self.by_type.get(kind, (0, 0))[1]
+        return self.intervals[kind] if tasks and not unplayed else None
+
     @property
     def spread(self) -> float | None:
         """The standard deviation of the share solved, over the repeats; None for a single repeat."""

@@ -30,9 +30,10 @@ def results_table(summary: Summary, title: str) -> Grid:
     rows = []
     for kind, solved, tasks, excluded in (*kinds, (ALL, summary.solved, summary.tasks, unplayed_in_all)):
         share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
-        bounds = NO_FIGURE if any(excluded) or not tasks else interval(*summary.intervals[kind])
+        bounds = summary.interval_of(kind)
+        within = interval(*bounds) if bounds else NO_FIGURE
         counts = (solved, *(excluded if unplayed else ()), tasks)
-        rows.append((kind, *map(str, counts), share, bounds, fixed(means[kind], 1), fixed(errors[kind], 2)))
+        rows.append((kind, *map(str, counts), share, within, fixed(means[kind], 1), fixed(errors[kind], 2)))
     return Grid(title, "task type", columns, rows)
 
 

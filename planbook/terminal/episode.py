@@ -16,6 +16,7 @@ from planbook.planner import (
     AGENT,
     Call,
     Cell,
+    Claim,
     Ending,
     Feedback,
     FeedbackKind,
@@ -158,8 +159,9 @@ def _recalled(recalled: Recalled) -> Pieces:
 
 def _span(span: RecordedSpan) -> Pieces:
     """Yield the title and status of a span, then its data."""
-    line = Text(f"{span.name} ", style="bold").append_text(text(span.title, "bold"))
-    if status := span.status or ("" if span.end is not None else "open"):
+    name, ended = (f"{span.name} by", "none") if span.name == Claim.span else (span.name, "")
+    line = Text(f"{name} ", style="bold").append_text(text(span.title, "bold"))
+    if status := span.status or ("open" if span.end is None else ended):
         line.append(": ").append_text(text(status, STYLES.get(status, NOTE)))
     yield line
     for name, value in span.data.items():

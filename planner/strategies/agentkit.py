@@ -28,7 +28,7 @@ from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import ROLE, GraphFile
 from planbook.planner.graph.traverse import NodeAnswered, run_pass
 from planbook.planner.prompts import PROMPTS
-from planbook.planner.strategies.base import Figures, Method, Options, Played, model_task
+from planbook.planner.strategies.base import Figures, Method, Options, Played, format_figure, mean_of, model_task
 
 GENERAL = "general"
 """The graph for environments without their own."""
@@ -167,30 +167,34 @@ class Passes(Figures):
     """Nodes of a single pass."""
     skipped: int = 0
     """Skipped nodes that had no answer yet."""
-    tasks: int = Field(default=0, exclude=True)
+    mean_passes: float | None = Field(default=None, exclude=True)
+    """Mean number of passes over the played episodes."""
 
     @classmethod
     def count(cls, episodes: Sequence[Played]) -> Self | None:
         """Count over a run. Return None for a run without a graph."""
         counts: Counter[str] = Counter()
+        passes_played = list[int]()
         for played in episodes:
             nodes = played.held(NodeAnswered)
             answered = set[str]()
-            counts["passes"] += len({node.number for node in nodes})
+            passes = len({node.number for node in nodes})
+            counts["passes"] += passes
+            passes_played += [passes] if played.ending.outcome.played else []
             for node in nodes:
                 answered |= set() if node.skipped else {node.node}
                 skipped = "reused" if node.node in answered else "skipped"
                 counts[skipped if node.skipped else "answered"] += 1
                 counts["temporary"] += node.temporary
         fields = {name: counts[name] for name in cls.model_fields}
-        return cls(**fields | {"tasks": len(episodes)}) if counts["passes"] else None
+        return cls(**fields | {"mean_passes": mean_of(passes_played)}) if counts["passes"] else None
 
     def tell(self) -> Iterable[str]:
         """Return the counts as one line."""
         temporary = f"; temporary nodes {self.temporary}" if self.temporary else ""
         skipped = f", skipped {self.skipped}" if self.skipped else ""
         yield (
-            f"Passes over the graph: {self.passes}, {self.passes / self.tasks:.1f} per task; nodes answered "
+            f"Passes over the graph: {self.passes}, {format_figure(self.mean_passes)} per task; nodes answered "
             f"{self.answered}, reused {self.reused}{skipped}{temporary}."
         )
 

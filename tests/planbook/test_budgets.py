@@ -1,6 +1,7 @@
 """Budgets: a run stops when its budget is used up, and goes on with a larger one."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,10 @@ def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_gives_the_whole_run
     assert again.returncode == 4
     assert spent(folder)[name] == used, "the budget is kept, and nothing more is asked or done"
     assert again.result["model_calls"] == spent(folder)["calls"]
-    assert here("run", "--resume", folder, "--budget", f"{name}={10**9}").returncode == 0
+    resumed = here("run", "--resume", folder, "--budget", f"{name}={10**9}")
+    assert resumed.returncode == 0
+    printed = re.findall(r"Episode (\d+), fetch", stopped.printed + again.printed + resumed.printed)
+    assert printed == ["0", "1", "2", "3"], "each episode is printed once, with what had been spent by then"
     assert history(folder) == history(whole)
     assert files(folder / "learnt") == files(whole / "learnt")
 

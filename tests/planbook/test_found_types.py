@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from planbook.results.matches import count_matches
+from planbook.results.rows import NOT_PLAYED
 from planbook.results.table import read_folder
 from tests.command import ROOT
 from tests.flows import Finished, events, here
@@ -55,6 +57,15 @@ def test_goals_are_matched_or_left_to_the_planner(tested: Finished) -> None:
     assert matches["matched"]["count"] == tested.result["solved"] >= 6
     assert matches["matched"]["count"] + matches["abstained"]["count"] == tested.result["tasks"] == 12
     assert "goals and found types" in tested.printed
+
+
+def test_the_match_of_an_unfinished_episode_is_not_wrong(tested: Finished) -> None:
+    rows = read_folder(Path(tested.result["run"])).episodes
+    first = next(row for row in rows.values() if row.solved)
+    first.ending = NOT_PLAYED
+    counts = count_matches(list(rows.values()))
+    assert counts is not None
+    assert (counts.wrong.count, counts.matched.of) == (0, len(rows) - 1)
 
 
 def test_other_wordings_replace_the_goals(built: Path, tested: Finished, tmp_path: Path) -> None:

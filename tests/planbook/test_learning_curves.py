@@ -14,7 +14,7 @@ from planbook.results.learning_cost import Reached, cost_line, reached_after
 from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
-from tests.flows import BUILD, here, scripted
+from tests.flows import BUILD, here, refusal, scripted
 
 TOY = ("--env", "toy")
 SMALL = ("--tasks-per-type", 2, "--solved-after", 1)
@@ -62,6 +62,13 @@ def test_a_curve_has_the_cost_of_building_at_each_point(curve: tuple[Path, str],
         assert built[str(after)] == [f"{reached[name]:,}" for name in ("calls", "tokens", "actions", "procedures")]
 
 
+@pytest.mark.parametrize("after", ["5", "4,5"])
+def test_more_building_tasks_than_the_run_has_are_refused(library: Path, tmp_path: Path, after: str) -> None:
+    command = ("test", *TOY, "--library", library, "--model", "none", "--out", tmp_path / "run")
+    assert f"--after 5: {library} has 4 building tasks" in refusal(*command, "--after", after)
+    assert not (tmp_path / "run").exists()
+
+
 def test_the_cost_of_building_is_what_the_run_spent(library: Path) -> None:
     with closing(Run.open(library)) as run:
         cost, spent = read_run(run).building_cost(), spent_so_far(run.store.events(), prices_from(None))
@@ -91,7 +98,7 @@ def test_formulating_is_counted_separately(library: Path, tmp_path: Path) -> Non
     after = finished.result
     assert after["after"] == before["after"]
     assert (before["formulating_calls"], after["formulating_calls"]) == (0, 1)
-    assert f"Formulating took 1 calls and {after['formulating_tokens']:,} tokens more." in finished.printed
+    assert f"Formulating took 1 call and {after['formulating_tokens']:,} tokens more." in finished.printed
 
 
 @pytest.mark.deep
@@ -141,6 +148,15 @@ def test_coverage_names_types_without_rules_and_rules_that_are_never_cited(libra
     assert "No success process seems to cover: fetch_two." in built.printed
     assert f"Never cited: {', '.join(found['never_cited'])}." in built.printed
     assert "Procedures for 2 of 2 task types" in built.printed
+
+
+def test_no_success_process_is_missed_where_no_rules_are_learned(library: Path) -> None:
+    with closing(Run.open(library)) as run:
+        state = learned_in(run)[EVERYTHING]
+        assert run.config.learning is not None
+        learning = run.config.learning.model_copy(update={"libraries_only": True})
+        run.config = run.config.model_copy(update={"learning": learning})
+        assert not [line for line in coverage_lines(run, EVERYTHING, state) if "success process" in line]
 
 
 def test_coverage_ignores_ablated_parts_and_names_deleted_rules(library: Path) -> None:

@@ -27,14 +27,14 @@ function ticksUpTo(most, form) {
 
 // Draws horizontal bars with their names on the left, those of several runs one below the other.
 function barsOf({ names, series, form }) {
-  const left = 112;
+  const left = 128;
   const ticks = ticksUpTo(Math.max(...series.flatMap((each) => each.values)), form);
   const x = (value) => left + ((WIDTH - left - 14) * value) / ticks.at(-1);
   const parts = [];
   let y = 6;
   names.forEach((name, at) => {
     const shown = series.filter((each) => each.values[at] !== null);
-    parts.push(svg("text", { x: left - 8, y: y + shown.length * 7 + 4, "text-anchor": "end" }, cut(name, 19), tip(name)));
+    parts.push(svg("text", { x: left - 8, y: y + shown.length * 7 + 4, "text-anchor": "end" }, cut(name, 21), tip(name)));
     for (const each of shown) {
       const value = each.values[at];
       const words = tip(name, each.name, `${each.tips[at]} ${FORMS[form](value)}`);
@@ -62,7 +62,7 @@ function linesOf({ series, form, over, steps }) {
     const few = each.points.length <= 40;
     return [
       svg("path", { class: "line", d: path, stroke, "stroke-dasharray": number % 2 ? "6 3" : undefined }, tip(each.name, FORMS[form](each.points.at(-1)[1]))),
-      each.bounds?.map(([from, to], place) => whisker(x(each.points[place][0]), y(from), x(each.points[place][0]), y(to))),
+      each.bounds?.map((bound, place) => bound && whisker(x(each.points[place][0]), y(bound[0]), x(each.points[place][0]), y(bound[1]))),
       few && each.points.map(([at, value]) => svg("circle", { cx: x(at), cy: y(value), r: 2.5, fill: stroke }, tip(each.name, `${at}`, FORMS[form](value)))),
     ];
   });

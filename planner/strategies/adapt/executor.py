@@ -338,8 +338,9 @@ def _top_claim(subtasks: Sequence[Subtask]) -> bool | None:
 
 def _calls(pairs: EndingsWithSubtasks) -> tuple[float, float]:
     """Return the mean number of calls of executor and planner over the played episodes."""
-    calls = Counter(subtask.by for _, subtasks in pairs for subtask in subtasks)
-    episodes = max(1, sum(ending.outcome.played for ending, _ in pairs))
+    played = [subtasks for ending, subtasks in pairs if ending.outcome.played]
+    calls = Counter(subtask.by for subtasks in played for subtask in subtasks)
+    episodes = max(1, len(played))
     return round(calls[EXECUTOR] / episodes, 2), round(calls[PLANNER_ROLE] / episodes, 2)
 
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from math import isfinite
-from statistics import mean
 from typing import NamedTuple, Self
 
 from pydantic import Field, JsonValue
@@ -21,7 +20,7 @@ from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span, status_of
-from planbook.planner.strategies.base import Figures, Options, Played
+from planbook.planner.strategies.base import Figures, Options, Played, format_figure, mean_of
 from planbook.planner.strategies.deps.goals import Goal, GoalPlan
 from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, select
 
@@ -265,12 +264,12 @@ MAX_REASONS, SHOWN_REASONS, MAX_REASON_LENGTH = 20, 3, 200
 class GoalFigures(Figures):
     """The figures under ``goals`` in ``--json``.
 
-    Means are over episodes in which a goal was tried; rounds count from 0.
+    Rounds are those of played episodes in which a goal was tried; they count from 0.
     """
 
     key = "goals"
 
-    mean_rounds: float
+    mean_rounds: float | None
     most_rounds: int
     rounds: dict[int, int]
     """Numbers of episodes, by number of replans."""
@@ -292,11 +291,12 @@ class GoalFigures(Figures):
         goals = [goal for _, of_episode in pairs for goal in of_episode]
         if not goals:
             return None
-        replans = [(rounds(of_episode), ending.outcome.solved) for ending, of_episode in pairs if of_episode]
+        played = [pair for pair in pairs if pair[0].outcome.played and pair[1]]
+        replans = [(rounds(of_episode), ending.outcome.solved) for ending, of_episode in played]
         failed = [goal for goal in goals if not goal.done]
         return cls(
-            mean_rounds=round(mean(number for number, _ in replans), 2),
-            most_rounds=max(number for number, _ in replans),
+            mean_rounds=mean_of(number for number, _ in replans),
+            most_rounds=max((number for number, _ in replans), default=0),
             rounds=dict(sorted(Counter(number for number, _ in replans).items())),
             solved_by_rounds=dict(sorted(Counter(number for number, solved in replans if solved).items())),
             tried=len(goals),
@@ -312,7 +312,7 @@ class GoalFigures(Figures):
         chosen = f"; selector: {', '.join(self.selectors)}" if self.selectors else ""
         mapped = f"; lines mapped to a known goal: {self.mapped}" if self.mapped else ""
         yield (
-            f"Replanned {self.mean_rounds:.1f} times per task, {self.most_rounds} at most; "
+            f"Replanned {format_figure(self.mean_rounds)} times per task, {self.most_rounds} at most; "
             f"goals tried {self.tried}, done {self.done}, failed {self.failed}{chosen}{mapped}."
         )
         reasons = [f"{reason} ({count})" for reason, count in list(self.reasons.items())[:SHOWN_REASONS]]

@@ -315,6 +315,7 @@ def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) ->
     assert run(script, tmp_path / "run", "--passes", 2).returncode == 0
     shown = here("show", tmp_path / "run", 0, "--prompts")
     assert shown.returncode == 0, shown.printed
+    assert "\ntype graph, seed 0\n" in shown.stdout
     for message in ("Decides how to go on by what the road looks like.", "reroute", "brake", "The road: A bridge."):
         assert message in shown.stdout
     spans = here("show", tmp_path / "run", "drive", "--json").result["spans"]

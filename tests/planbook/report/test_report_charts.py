@@ -11,9 +11,12 @@ from planbook.planner import Outcome
 from planbook.report import report_runs
 from planbook.report.charts import Chart, charts
 from planbook.results.table import RunResults, read_run
+from planbook.results.telling import results_table
 from planbook.runs import Run
+from planbook.wording import NO_FIGURE
 from tests import rows
 from tests.browser import need_browser
+from tests.flows import here
 from tests.reported import HOSTILE, asking_run, many_endings, written
 from tests.rows import BROKEN, FAILED, SOLVED
 
@@ -41,8 +44,13 @@ def drawn(*runs: RunResults) -> dict[str, Chart]:
     return {chart["title"]: chart for chart in charts(runs)}
 
 
-def test_bars_show_the_share_of_all_tasks_with_wilsons_interval(folder: Path, asked: Path) -> None:
-    chart = drawn(read(folder, "one"), read(asked, HOSTILE))["Solved, by task type, with 95 % intervals"]
+SUCCESS = "Solved, by task type, with 95 % intervals"
+
+
+def test_bars_show_the_share_of_all_tasks_with_wilsons_interval(tmp_path: Path, asked: Path) -> None:
+    outcomes = [*OUTCOMES[:4], FAILED, FAILED]
+    folder = written(tmp_path / "run", lambda path: many_endings(path, outcomes))
+    chart = drawn(read(folder, "one"), read(asked, HOSTILE))[SUCCESS]
     first, second = chart["series"]
     place = chart["names"].index("fetch")
     assert first["values"][place] == 3 / 6
@@ -50,6 +58,17 @@ def test_bars_show_the_share_of_all_tasks_with_wilsons_interval(folder: Path, as
     assert first["values"][chart["names"].index("fetch_two")] is None, "a run has no bar for a type without tasks"
     assert (first["name"], second["name"]) == ("one", HOSTILE)
     assert first["hue"] != second["hue"]
+
+
+def test_no_interval_is_drawn_where_the_table_has_none(tmp_path: Path) -> None:
+    command = ("run", "--env", "toy", "--seeds", "0-2", "--budget", "actions=50", "--out", tmp_path / "run")
+    assert here(*command).returncode == 4
+    run = read(tmp_path / "run")
+    chart = drawn(run)[SUCCESS]
+    drawn_at = [name for name, bounds in zip(chart["names"], chart["series"][0]["bounds"], strict=True) if bounds]
+    table = results_table(run.summary(), "")
+    column = table.columns.index("95 % interval") + 1
+    assert drawn_at == [row[0] for row in table.rows if row[column] != NO_FIGURE] == ["fetch"]
 
 
 def test_curves_follow_the_order_in_which_episodes_ended(folder: Path) -> None:
@@ -91,3 +110,22 @@ def test_a_browser_draws_the_charts_in_light_and_dark(asked: Path) -> None:
     driver.execute_script("document.documentElement.dataset.theme = 'dark'")
     assert driver.execute_script(fill) != light
     assert driver.get_log("browser") == []  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.browser
+def test_the_names_of_bars_are_not_cut_off(tmp_path: Path) -> None:
+    need_browser()
+    for name in ("pick_heat_then_place", "pick_clean_then_place_somewhere"):
+        with closing(many_endings(tmp_path / name, [SOLVED, FAILED], name)):
+            pass
+    report_runs([*tmp_path.iterdir()], tmp_path / "report.html", None)
+    driver = chromium.shared().driver
+    driver.get((tmp_path / "report.html").as_uri())
+    names = dict(
+        driver.execute_script(
+            "return [...document.querySelectorAll('.chart text[text-anchor=end]')]"
+            ".map((each) => [each.firstChild.textContent, each.getBBox().x])"
+        )
+    )
+    assert {"pick_heat_then_place", "pick_clean_then_plac\u2026"} <= names.keys()
+    assert min(names.values()) >= 0

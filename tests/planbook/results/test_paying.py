@@ -107,6 +107,7 @@ def test_run_and_report_show_the_cost_with_learning(home: Path, tmp_path: Path) 
     learned, without = ([tokens for _, tokens in series["points"]] for series in drawn["series"])
     assert learned[0] > 2 * learned[len(learned) // 2] > 2 * learned[-1]
     assert without[0] < learned[0]
+    assert all(isinstance(tokens, int) for tokens in learned)
 
 
 @pytest.mark.parametrize(

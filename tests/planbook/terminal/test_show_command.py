@@ -129,6 +129,11 @@ def test_subtasks_are_indented_below_their_parents(adapt: Path, monkeypatch: pyt
     assert max(map(len, show(adapt, "test/11").splitlines())) <= 60, "no line is wider than the terminal"
 
 
+def test_claims_are_shown_with_their_author(adapt: Path) -> None:
+    lines = show(adapt, "test/123").splitlines()
+    assert {f"claim by whoever had the whole task: {claim}" for claim in ("failed", "none")} <= {*lines}
+
+
 def test_branches_and_undone_steps_are_marked(tmp_path: Path) -> None:
     play("devils-advocate-minecraft-chances", tmp_path / "run")
     printed = show(tmp_path / "run", 0) + show(tmp_path / "run", 1)

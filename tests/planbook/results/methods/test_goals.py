@@ -32,6 +32,19 @@ def test_replans_and_goals_are_counted(tmp_path: Path) -> None:
     assert line in "\n".join(map(str, found.tell()))
 
 
+def test_replans_are_those_of_played_episodes(tmp_path: Path) -> None:
+    with closing(new_run(tmp_path / "run", *"ab")) as run:
+        for entry, goals in zip(run.entries(), ([goal(LOG)], [goal(PICKAXE, False), goal(LOG)]), strict=True):
+            book = Book(run, entry.path)
+            for body in goals:
+                book.put(f"{book.scope}/plan/0", "goal", body)
+        Book(run, "task/0").end(SOLVED)
+        found = summary_of(run).methods["goals"]
+    assert isinstance(found, GoalFigures)
+    assert (found.mean_rounds, found.most_rounds, found.rounds) == (0, 0, {0: 1})
+    assert (found.tried, found.failed) == (3, 1)
+
+
 def test_replans_follow_from_failed_goals_only_if_no_round_was_recorded() -> None:
     recorded = [GoalTried(goal=LOG, done=True, round=0), GoalTried(goal=LOG, done=True, round=2)]
     assert rounds(recorded) == 2

@@ -79,7 +79,7 @@ def test_a_run_without_spans_has_no_figures_of_methods(tmp_path: Path) -> None:
 
 
 def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
-    with closing(new_run(tmp_path / "run", "a")) as run:
+    with closing(new_run(tmp_path / "run", *"aa")) as run:
         book = Book(run, "task/0")
         for number in range(2):
             for name in ("observe", "act"):
@@ -87,8 +87,11 @@ def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
                 book.put(f"{book.scope}/pass/{number}", "node", body)
             body = {"node": "rest", "number": number, "skipped": True, "answer": "instead"}
             book.put(f"{book.scope}/pass/{number}", "node", body)
+        book.end(SOLVED)
+        unfinished = Book(run, "task/1")
+        unfinished.put(f"{unfinished.scope}/pass/0", "node", {"node": "observe", "number": 0})
         methods = summary_of(run).methods
-    assert methods == {"graph": Passes(passes=2, answered=2, reused=2, temporary=2, skipped=2, tasks=1)}
+    assert methods == {"graph": Passes(passes=3, answered=3, reused=2, temporary=2, skipped=2, mean_passes=2)}
     (line,) = map(str, methods["graph"].tell())
-    assert line.startswith("Passes over the graph: 2, 2.0 per task; nodes answered 2, reused 2")
+    assert line.startswith("Passes over the graph: 3, 2.0 per task; nodes answered 3, reused 2")
     assert ", skipped 2; temporary nodes 2" in line

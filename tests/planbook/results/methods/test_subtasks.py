@@ -60,10 +60,10 @@ def test_depths_count_in_solved_episodes_and_calls_in_all(tmp_path: Path) -> Non
         ("a", SOLVED, [(EXECUTOR, 1, None)]),
         ("a", FAILED, [(EXECUTOR, 4, False)]),
         ("b", FAILED, [(EXECUTOR, 1, False)]),
-        ("b", None, []),
+        ("b", None, [(EXECUTOR, 1, True), (PLANNER, 1, None)]),
     )
     assert (found.k_max, found.k_max_by_type) == (2.0, {"a": 2.0, "b": None})
-    assert (found.executor_calls, found.planner_calls) == (6, 2)
+    assert (found.executor_calls, found.planner_calls) == (7, 3), "the total has what was not played to its end"
     assert (found.mean_executor_calls, found.mean_planner_calls) == (1.5, 0.5)
     assert found.mean_calls_by_type == {"a": (1.67, 0.67), "b": (1.0, 0.0)}
 
