@@ -111,6 +111,8 @@ class Verdict:
     """Whether the task is solved: what every table of results counts."""
     score: float
     """Partial credit from 0 to 1, reported with ``solved``."""
+    fault: Annotated[str, Field(exclude=True)] = ""
+    """The error that a judge raised, and where, if an error counts as not solved. It becomes the ending's message."""
 
 
 @dataclass(frozen=True)

@@ -137,8 +137,8 @@ class PlanSession:
         code, task_params = code_of(procedure), self._task_params(episode.task, procedure, known)
         if task_params is None and task_id and not params:
             raise SessionFailed(
-                f"{task_id} has begun, but {procedure.type} does not fit it: it is of the type {episode.task.type}, with "
-                f"the goal {episode.task.goal!r}. Give params as well, or use run_plan."
+                f"{task_id} has begun, but {procedure.type} does not fit it: it is of the type {episode.task.type}, "
+                f"with the goal {episode.task.goal!r}. Give params as well, or use run_plan."
             )
         task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or task_params or {})}
         judged = task_params is not None and (not params or params == task_params)

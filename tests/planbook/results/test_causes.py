@@ -46,3 +46,11 @@ def test_an_episode_that_ended_unsolved_says_so_with_its_score() -> None:
     (line,) = failure_lines(summarise(results([entry(0)], {0: ending}), 1.0, "run"))
     assert line == "Not solved, by cause: the episode ended unsolved 1."
     assert "score" not in said(ending_of(Judgement(), DONE, 3, used_up=False))
+
+
+def test_the_error_of_a_judge_is_the_reason_and_is_not_stored_with_the_verdict() -> None:
+    ending = ending_of(Judgement(Verdict(False, 0.0, "j.yaml:2: the assertion raised")), DONE, 3, used_up=False)
+    assert said(ending) == "failure (j.yaml:2: the assertion raised) after 3 actions"
+    assert ending.model_dump(mode="json")["verdict"] == {"solved": False, "score": 0.0}
+    limited = ending_of(Judgement(ending.verdict), DONE, 3, used_up=True)
+    assert (limited.cause, limited.message) == ("out_of_budget", "")
