@@ -100,7 +100,7 @@ class Observation:
     @classmethod
     def refused(cls, reason: object) -> Self:
         """Return the observation of an action that changed nothing, with the reason."""
-        return cls(f"Nothing happens: {reason}.", accepted=False)
+        return cls(f"Nothing happens: {str(reason).removesuffix('.')}.", accepted=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from planbook.export import skills
+from planbook.planner import parse_procedure
 from tests.command import ROOT, planbook
 from tests.flows import BUILD, here, scripted
 
@@ -65,6 +67,16 @@ def test_a_skill_has_the_code_the_manual_and_the_evidence(exported: Path, built:
     assert {each["task"]["type"] for each in found["tasks"]} == {"fetch"}
     assert len(found["tasks"]) >= 3, "the building task, and two that were set aside"
     assert {each["outcome"] for each in found["tasks"]} == {"direct_success"}
+
+
+def test_goals_that_are_sentences_end_without_a_second_full_stop(skill: Path) -> None:
+    evidence = skills.SkillEvidence.model_validate_json((skill / "evidence.json").read_text())
+    task = evidence.tasks[0].model_copy(
+        update={"task": evidence.tasks[0].task.model_copy(update={"goal": "Put the coin on the table."})}
+    )
+    procedure = parse_procedure((skill / "scripts" / "solve.py").read_text(), "solve.py")
+    text = skills._skill_text(evidence.model_copy(update={"tasks": (task,)}), procedure)
+    assert "such as: Put the coin on the table. Verified: it solved 1 of 1 task." in text
 
 
 def test_the_evidence_holds_when_it_is_played_again(skill: Path) -> None:
