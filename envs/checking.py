@@ -15,7 +15,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from planbook.envs.base import Environment
 from planbook.envs.errors import EnvsError, MissingRequirement, raised_at
-from planbook.envs.types import Action, ActionSpec, Observation, Selection, Task, Verdict
+from planbook.envs.types import Action, ActionSpec, Observation, Selection, Snapshot, Task, Verdict
 
 OWN_FOLDERS = (Path(__file__).parent, Path(__file__).parent / "tools")
 """Folders of planbook's own code, to which no mistake is attributed."""
@@ -27,6 +27,8 @@ SECONDS = 2.0
 """Seconds after which no further action is taken on a task."""
 SEEDS = (0, 1, 2)
 """The seeds requested of an environment that makes its tasks from seeds."""
+TOOL_FAILED = "raised RuntimeError"
+"""Words of a judge's fault that is no mistake: a tool may fail until the task is done."""
 PLAIN = (str, int, float, bool, None, NoneType, Any, object, dict, list, inspect.Parameter.empty)
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
@@ -64,6 +66,8 @@ class _Checker:
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
         """Actions with a parameter for which no value can be made."""
+        self._start = Verdict(False, 0.0)
+        """The verdict before the first action on the current task."""
         self.tasks = self.actions = self._noted = 0
 
     def check(self) -> None:
@@ -208,15 +212,22 @@ class _Checker:
                 self._note("a task has no goal; say in a sentence what is to be done", self._env.tasks)
             self._check_reports(env)
             verdict = self._verdict(env)
-            for change, other in (("reset", env), ("created again", None)):
-                again = other or self._call("__init__()", self._env, self._options)
-                self._check_same(first, self._play(again, task, first), task, f"the environment was {change}")
-                if self._verdict(again) != verdict:
-                    fault = f"verdict() differs on {task.id} after the same actions"
-                    self._note(fault, self._env.verdict, kind="same")
-                if other is None:
-                    again.close()
-            self._check_restoring(env, task, first)
+            if verdict.fault and self._start.fault and TOOL_FAILED not in self._start.fault:
+                fault = self._start.fault
+                advice = "it raised after random actions too; write it so that it is false"
+                self.mistakes.setdefault((fault, "judge"), f"{fault}; {advice}")
+            half = len(first) // 2
+            repeated = self._play(env, task, first[: half + 1])
+            snapshot = self._call("snapshot()", env.snapshot)
+            repeated += self._continue(env, first[half + 1 :])
+            self._check_repeated(env, task, first, repeated, verdict, "reset")
+            if snapshot.native is not None:  # else restore() resets and repeats, which has just been checked
+                self._check_restoring(env, task, first, snapshot)
+            new = self._call("__init__()", self._env, self._options)
+            try:
+                self._check_repeated(new, task, first, self._play(new, task, first), verdict, "created again")
+            finally:
+                new.close()
         finally:
             env.close()
 
@@ -225,8 +236,10 @@ class _Checker:
         dice = random.Random(f"{self._env.name}/{task.id}")
         first = self._call("begin()", env.reset, task)
         steps: Steps = [(Action("begin"), first)]
-        if script is None and self._verdict(env).solved:
-            self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
+        if script is None:
+            self._start = self._verdict(env)
+            if self._start.solved:
+                self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
         deadline = time.monotonic() + SECONDS
         while not env.ended and (len(steps) < len(script) if script else len(steps) <= ACTIONS):
             if script is None and time.monotonic() > deadline:
@@ -259,23 +272,32 @@ class _Checker:
                 self._note(fault, spec.function if spec else None, kind="same")
                 raise _Failed
 
-    def _check_restoring(self, env: Environment, task: Task, first: Steps) -> None:
-        half = len(first) // 2
-        before = self._play(env, task, first[: half + 1])
-        snapshot = self._call("snapshot()", env.snapshot)
-        self._continue(env, first[half + 1 :])
+    def _check_repeated(
+        self, env: Environment, task: Task, first: Steps, repeated: Steps, verdict: Verdict, change: str
+    ) -> None:
+        self._check_same(first, repeated, task, f"the environment was {change}")
+        if self._verdict(env) != verdict:
+            self._note(f"verdict() differs on {task.id} after the same actions", self._env.verdict, kind="same")
+
+    def _check_restoring(self, env: Environment, task: Task, first: Steps, snapshot: Snapshot) -> None:
+        """Check that restore() returns to a snapshot, and that the rest of the first episode can be repeated."""
+        at, rest = first[len(snapshot.history)][1], first[len(snapshot.history) + 1 :]
         seen = self._call("restore()", env.restore, snapshot)
         if env.restores:  # the class declares that not everything is restored
             return
-        if seen != before[-1][1]:
-            fault = f"restore() shows {_short(seen)} on {task.id}, and the snapshot was made at {_short(before[-1][1])}"
+        if seen != at:
+            fault = f"restore() shows {_short(seen)} on {task.id}, and the snapshot was made at {_short(at)}"
             self._note(fault, env._load, kind="restored")
             return
-        repeated = self._continue(env, first[half + 1 :])
-        self._check_same(first[half + 1 :], repeated, task, "restore()")
+        self._check_same(rest, self._continue(env, rest), task, "restore()")
 
     def _continue(self, env: Environment, script: Steps) -> Steps:
-        return [(action, self._call(str(action), env.act, action)) for action, _ in script]
+        steps: Steps = []
+        for action, _ in script:
+            if env.ended:
+                break
+            steps.append((action, self._call(str(action), env.act, action)))
+        return steps
 
     def _verdict(self, env: Environment) -> Verdict:
         verdict = self._call("verdict()", env.verdict)

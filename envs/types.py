@@ -100,7 +100,7 @@ class Observation:
     @classmethod
     def refused(cls, reason: object) -> Self:
         """Return the observation of an action that changed nothing, with the reason."""
-        return cls(f"Nothing happens: {reason}.", accepted=False)
+        return cls(f"Nothing happens: {str(reason).removesuffix('.')}.", accepted=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,8 @@ class Verdict:
     """Whether the task is solved: what every table of results counts."""
     score: float
     """Partial credit from 0 to 1, reported with ``solved``."""
+    fault: Annotated[str, Field(exclude=True)] = ""
+    """The error that a judge raised, and where, if an error counts as not solved. It becomes the ending's message."""
 
 
 @dataclass(frozen=True)

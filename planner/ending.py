@@ -36,11 +36,11 @@ def ending_of(
     """
     errors = _errors(feedbacks) + incomplete
     outcome, cause = _outcome(judgement.verdict, feedbacks, errors, used_up=used_up)
-    unjudged = judgement.unjudged if cause == FeedbackKind.DONE else ""
+    is_done = cause == FeedbackKind.DONE
     return Ending(
         outcome=outcome,
-        cause=NOT_JUDGED if unjudged else cause,
-        message=unjudged,
+        cause=NOT_JUDGED if judgement.unjudged and is_done else cause,
+        message=(judgement.unjudged or judgement.verdict.fault) if is_done else "",
         verdict=judgement.verdict,
         actions=actions,
         error_steps=errors,

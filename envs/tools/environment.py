@@ -282,8 +282,8 @@ class ToolEnvironment(Environment):
 
     def _situation(self, task: Task) -> Situation:
         answer = self._answers[-1] if self._answers else None
-        folder = Path(self.options.tasks).parent
-        return Situation(task=task, answered=bool(self._answers), answer=answer, folder=folder)
+        file = Path(self.options.tasks)
+        return Situation(task=task, answered=bool(self._answers), answer=answer, file=file)
 
     def take_back_answer(self) -> bool:
         """Continue the episode if an answer ended it. The tools are unchanged. Return whether one did."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, JsonValue
 
 from planbook.envs.errors import EnvironmentBroken, raised_at
-from planbook.envs.tools.tasks import Judge, call_with, judge_function
+from planbook.envs.tools.tasks import Judge, assertion_line, call_with, judge_function
 from planbook.envs.types import Task, Verdict
 from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session
 
@@ -19,8 +19,8 @@ class Situation(BaseModel):
     task: Task
     answered: bool
     answer: JsonValue
-    folder: Path
-    """The folder of the task file. The paths of judges' Python files are relative to it."""
+    file: Path
+    """The task file. The paths of judges' Python files are relative to its folder."""
 
 
 def judge_task(
@@ -53,7 +53,7 @@ def same(value: JsonValue, expected: JsonValue) -> bool:
 
 def _by_function(name: str, case: Situation, state: object) -> Verdict:
     try:
-        result = call_with(judge_function(name, case.folder), state=state, answer=case.answer, task=case.task)
+        result = call_with(judge_function(name, case.file.parent), state=state, answer=case.answer, task=case.task)
     except Exception as error:
         reason = f"{type(error).__name__}: {error} ({raised_at(error)[0] or 'outside'})"
         raise EnvironmentBroken(f"{case.task.id}: the judge {name} failed: {reason}") from error
@@ -74,16 +74,27 @@ def _by_assertions(
             results = [_holds(session, assertion, case.task) for assertion in code]
     except SandboxError as error:
         raise EnvironmentBroken(f"{case.task.id}: its assertions cannot run: {error}") from error
-    return Verdict(all(results), sum(results) / len(results))
+    held = [result is True for result in results]
+    faults = (_fault(case, number, error) for number, error in enumerate(results) if isinstance(error, str))
+    return Verdict(all(held), sum(held) / len(held), next(faults, ""))
 
 
-def _holds(session: Session, code: str, task: Task) -> bool:
-    """Return whether one assertion holds: an expression must be true, statements must not raise."""
+def _fault(case: Situation, number: int, error: str) -> str:
+    place = f"{case.file.name}:{assertion_line(case.file, case.task.id, number)}"
+    return f"{place}: the assertion raised {error}, and does not hold"
+
+
+def _holds(session: Session, code: str, task: Task) -> bool | str:
+    """Return whether one assertion holds: an expression must be true, statements must not raise.
+
+    An error that is no AssertionError is returned as text; the assertion does not hold.
+    """
     result = session.run(code, "judge")
     if result.fault is None:
         return bool(result.value) or not _is_expression(code)
     if result.fault.kind is FaultKind.RAISED:
-        return False
+        error = f"{result.fault.type}: {result.fault.message}".partition("\n")[0]
+        return False if result.fault.type == AssertionError.__name__ else error
     raise EnvironmentBroken(f"{task.id}: the assertion {code.strip()!r} cannot be run: {result.fault}")
 
 

@@ -133,6 +133,15 @@ def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, fault
         yield file.fault((*place, "assert", *([] if isinstance(judge.asserted, str) else [index])), fault)
 
 
+def assertion_line(path: Path, id: str, index: int) -> int:
+    """Return the line of a task's assertion in a file that has been read before."""
+    file = read_yaml(path.read_text(errors="replace"))
+    if isinstance(file, list):
+        return 1
+    ids = [task["id"] for task in file.value["tasks"]]
+    return file.line(("tasks", ids.index(id), "judge", "assert", index))
+
+
 JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
 """The parameters that a judge's function may have."""
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, JsonValue
 
 from planbook import errors
 from planbook.commands.playing import play_settings
-from planbook.console import console
+from planbook.console import ERRORS, console
 from planbook.envs import (
     Beliefs,
     Checked,
@@ -53,7 +53,8 @@ def check_env(env: str, settings: Settings) -> CommandResult:
     """Check your own environment: play random actions on a few tasks of each split, and list every mistake."""
     settings = settings.model_copy(update={"env": env})
     try:
-        checked = check_environment(settings.environment(), settings.environment_options())
+        with ERRORS.status(f"Playing random actions in {env}"):  # shown on a terminal only
+            checked = check_environment(settings.environment(), settings.environment_options())
     except UnknownEnvironment as error:
         checked = Checked((str(error),), {}, 0, 0)
     return _show_mistakes(env, checked)

@@ -194,7 +194,7 @@ def _command(evidence: SkillEvidence) -> tuple[str, str]:
 def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
     solved = sum(task.solved for task in evidence.tasks)
     verdict = f"it solved {solved} of {counted(len(evidence.tasks), 'task')}"
-    goals = list(dict.fromkeys(task.task.goal for task in evidence.tasks))[:EXAMPLES]
+    goals = list(dict.fromkeys(task.task.goal.removesuffix(".") for task in evidence.tasks))[:EXAMPLES]
     use = f"Use for tasks of the type {procedure.type} in {procedure.environment}, such as: {'; '.join(goals)}"
     header = {
         "name": evidence.skill,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar, Union
+from typing import Any, NamedTuple, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
@@ -36,6 +36,13 @@ INSTRUCTIONS = (
 )
 
 
+class Solvable(NamedTuple):
+    """A goal of a procedure's type, and its params."""
+
+    goal: str
+    params: Mapping[str, JsonValue]
+
+
 @dataclass(frozen=True)
 class PlanTools:
     """The tools that every client gets. All use the session in one thread, to which its environment belongs."""
@@ -58,13 +65,15 @@ class PlanTools:
         """
         return await self._within(partial(self.session.begin, task))
 
-    def procedure_tool(self, procedure: Procedure, tasks: Sequence[Task]) -> Callable[..., object]:
+    def procedure_tool(
+        self, procedure: Procedure, known: Knowledge, tasks: Sequence[Solvable]
+    ) -> Callable[..., object]:
         """Return the tool that runs a procedure. Its params have the types of the tasks' params."""
         params_model: Any = params_like([task.params for task in tasks])
 
         async def run(params: params_model | None = None, task: str = "") -> PlanAnswer:
             values = params.model_dump(by_alias=True, exclude_unset=True) if params else {}
-            return await self._within(partial(self.session.run_procedure, procedure, values, task))
+            return await self._within(partial(self.session.run_procedure, procedure, values, task, known))
 
         return run
 
@@ -95,12 +104,19 @@ def build_server(tools: PlanTools, tasks: Sequence[Task], known: Sequence[Knowle
     server.add_tool(tools.run_plan)
     server.add_tool(tools.begin_task)
     names = ["check_plan", "run_plan", "begin_task"]
-    for procedure in (procedure for part in known for procedure in part.procedures.values()):
+    for part, procedure in ((each, procedure) for each in known for procedure in each.procedures.values()):
         names.append(python_name(procedure.type, names))
-        solvable = [task for task in tasks if task.type == procedure.type]
-        tool = tools.procedure_tool(procedure, solvable)
+        solvable = solvable_by(procedure, part, tasks)
+        tool = tools.procedure_tool(procedure, part, solvable)
         server.add_tool(tool, name=names[-1], description=_describe(procedure, solvable))
     return server
+
+
+def solvable_by(procedure: Procedure, known: Knowledge, tasks: Sequence[Task]) -> list[Solvable]:
+    """Return the goals and params of tasks of a procedure's type; for a found type, those that it was found from."""
+    found = [each for kind in known.found if kind.name == procedure.type for each in kind.examples if each.params]
+    same_type = [task for task in tasks if task.type == procedure.type]
+    return [Solvable(each.goal, each.params) for each in found or same_type]
 
 
 def params_like(examples: Sequence[Mapping[str, JsonValue]]) -> type[BaseModel]:
@@ -123,7 +139,7 @@ def _annotation(values: Sequence[JsonValue]) -> Any:
     return Union[tuple(types)] if types else Any  # noqa: UP007 - built at run time
 
 
-def _describe(procedure: Procedure, tasks: Sequence[Task]) -> str:
+def _describe(procedure: Procedure, tasks: Sequence[Solvable]) -> str:
     example = f", such as {json.dumps(tasks[0].params)} to {tasks[0].goal!r}" if tasks and tasks[0].params else ""
     return (
         f"{procedure.summary} Verified plan code for tasks of the type {procedure.type}; no model is asked. With "

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from typing import NamedTuple
 
 from pydantic import BaseModel, JsonValue
 
@@ -17,7 +18,13 @@ from planbook.planner import (
     Procedure,
     code_of,
 )
+from planbook.rules import Knowledge, LearnedMemory
 from planbook.sandbox import Fault, Sandbox, SandboxError
+from planbook.wording import listed
+
+MAX_LISTED = 10
+"""Maximum number of tasks that a message names."""
+BEGIN = "Begin a task with begin_task."
 
 
 class PlanFault(BaseModel):
@@ -39,7 +46,7 @@ class PlanAnswer(BaseModel):
 
     printed: str = ""
     value: JsonValue = None
-    """Value of the last line if it is an expression; the answer if one ended the task."""
+    """Value of the last line if it is an expression; the answer if the plan ended with one."""
     faults: list[PlanFault] = []
     """Faults for which the plan was refused, or the error that ended it."""
     actions: int = 0
@@ -48,6 +55,13 @@ class PlanAnswer(BaseModel):
     """Reason why the task is over. After an answer plans may continue, but only the first answer counts."""
     solved: bool | None = None
     """Verdict, if the task has ended or a procedure ran with the task's own params; None if not judged."""
+
+
+class FirstAnswer(NamedTuple):
+    """The answer that ended a task: what the environment said to it, and its verdict, which is final."""
+
+    text: str
+    solved: bool
 
 
 class SessionFailed(Exception):
@@ -66,8 +80,8 @@ class PlanSession:
         self._frame: Frame | None = None
         self._open = ExitStack()
         self._ended = ""
-        self._first: tuple[bool | None, ...] = ()
-        """The verdict on the first answer, which is final; empty before it."""
+        self._first: FirstAnswer | None = None
+        """None before the first answer, and if nobody judges."""
 
     def close(self) -> None:
         """Close the environment."""
@@ -86,9 +100,9 @@ class PlanSession:
         """
         task = self.tasks.get(task_id or next(iter(self.tasks)))
         if task is None:
-            raise SessionFailed(f"there is no task {task_id!r}; try one of {', '.join([*self.tasks][:10])}")
+            raise SessionFailed(f"there is no task {task_id!r}; try one of {listed(self.tasks, MAX_LISTED)}")
         self.end()
-        self._ended, self._first = "", ()
+        self._ended, self._first = "", None
         self._episode = Episode(task, self._environment, self._sandbox, MemoryJournal(), settings=self._settings)
         self._open.callback(self._episode.close)
         try:
@@ -109,18 +123,38 @@ class PlanSession:
         episode, frame = self._current()
         return self._run(episode, frame, GivenCode(code=code))
 
-    def run_procedure(self, procedure: Procedure, params: Mapping[str, JsonValue], task_id: str) -> PlanAnswer:
-        """Run a procedure, after beginning the task ``task_id`` if given. ``params`` default to those of the task."""
+    def run_procedure(
+        self, procedure: Procedure, params: Mapping[str, JsonValue], task_id: str, known: Knowledge
+    ) -> PlanAnswer:
+        """Run a procedure of the knowledge, after beginning the task ``task_id`` if given.
+
+        ``params`` default to those of the task; if its type was found, its goal gives them. Raises SessionFailed if the
+        named task is of another type and there are no ``params``.
+        """
         if task_id:
             self.begin(task_id)
         episode, _ = self._current()
-        code = code_of(procedure)
-        task_params = self._environment.told_params(episode.task) if code.told_params else episode.task.params
-        task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or task_params)}
-        judged = not params or params == task_params
+        code, task_params = code_of(procedure), self._task_params(episode.task, procedure, known)
+        if task_params is None and task_id and not params:
+            raise SessionFailed(
+                f"{task_id} has begun, but {procedure.type} does not fit it: it is of the type {episode.task.type}, "
+                f"with the goal {episode.task.goal!r}. Give params as well, or use run_plan."
+            )
+        task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or task_params or {})}
+        judged = task_params is not None and (not params or params == task_params)
         with episode.frame("procedure", helpers=code.helpers, task=task) as frame:
             answer = self._run(episode, frame, code)
-        return answer.model_copy(update={"solved": self._verdict() if judged else None})
+        return answer.model_copy(update={"solved": self._verdict()}) if judged else answer
+
+    def _task_params(self, task: Task, procedure: Procedure, known: Knowledge) -> Mapping[str, JsonValue] | None:
+        """Return a task's params for a procedure; None if the task is of another type."""
+        if any(found.name == procedure.type for found in known.found):
+            memory = LearnedMemory(known, type(self._environment), self._environment.options)
+            match = memory.recall(task.model_copy(update={"type": "", "params": {}})).match
+            return match.params if match and match.type == procedure.type else None
+        if task.type != procedure.type:
+            return None
+        return self._environment.told_params(task) if procedure.is_learned else task.params
 
     def _current(self) -> tuple[Episode, Frame]:
         """Return the current task's episode and frame, beginning the first task if none has begun."""
@@ -132,7 +166,7 @@ class PlanSession:
 
     def _run(self, episode: Episode, frame: Frame, code: GivenCode) -> PlanAnswer:
         if self._ended:
-            raise SessionFailed(f"{self._ended.rstrip('.')}. Begin a task with begin_task.")
+            raise SessionFailed(f"{self._ended.rstrip('.')}. {BEGIN}")
         if faults := frame.faults(code.code):
             return PlanAnswer(faults=list(map(PlanFault.of, faults)))
         before = episode.actions
@@ -146,26 +180,37 @@ class PlanSession:
             self._ended = f"The task was broken off: {error}"
             raise SessionFailed(self._ended) from error
         run_faults = list(map(PlanFault.of, ran.faults))
-        return PlanAnswer(printed=ran.output, value=ran.value, faults=run_faults, actions=episode.actions - before)
+        answer = PlanAnswer(printed=ran.output, value=ran.value, faults=run_faults, actions=episode.actions - before)
+        return self._after_first_answer(answer)
 
     def _final_answer(self, frame: Frame, over: EpisodeOver, actions: int) -> PlanAnswer:
         """Return the result of a plan that ended the task."""
         answered = isinstance(self._environment, ToolEnvironment) and self._environment.take_back_answer()
         last = self._environment.history[-1] if answered else None
         self._ended = "" if last else str(over)
-        if last and not self._first:
-            self._first = (self._verdict(),)
-        return PlanAnswer(
-            printed=frame.session.output,
-            value=last[0].args[0] if last else None,
-            actions=actions,
-            ended=last[1].text if last else self._ended,
-            solved=self._verdict(),
+        answer = self._after_first_answer(
+            PlanAnswer(
+                printed=frame.session.output,
+                value=last[0].args[0] if last else None,
+                actions=actions,
+                ended=last[1].text if last else self._ended,
+                solved=self._verdict(),
+            )
         )
+        if last and not self._first and answer.solved is not None:
+            self._first = FirstAnswer(answer.ended, answer.solved)
+        return answer
+
+    def _after_first_answer(self, answer: PlanAnswer) -> PlanAnswer:
+        """Return the result of a plan; if an earlier plan's answer was judged, it says so."""
+        if self._first is None:
+            return answer
+        ended = f"{self._first.text.removesuffix('.')} before this plan; only that answer was judged. " + BEGIN
+        return answer.model_copy(update={"ended": ended, "solved": self._first.solved})
 
     def _verdict(self) -> bool | None:
         if self._first:
-            return self._first[0]
+            return self._first.solved
         try:
             return None if self._environment.unjudged() else self._environment.verdict().solved
         except EnvsError as error:

@@ -119,6 +119,19 @@ def test_methods_are_actions_and_each_call_has_its_own_mutable_default() -> None
     assert call(environment, "numbers") == [1, 2, 3, 4, 5]
 
 
+def test_the_verdict_names_the_error_of_an_assertion_and_its_line(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(
+        "from planbook.envs import query\n\n@query()\ndef add(a: int, b: int) -> int:\n    return a + b\n"
+    )
+    (tmp_path / "tasks.yaml").write_text(
+        "tasks:\n- {id: a, goal: g}\n- id: b\n  goal: g\n  judge:\n    assert:\n    - agent.add(1, 2) == 3\n"
+        "    - |\n      assert agent.add(1, 2) == 4\n    - '{}[agent.add(1, 2)]'\n"
+    )
+    verdict = started(load_environment(f"module:{tmp_path}/tools.py"), "b", tasks=f"{tmp_path}/tasks.yaml").verdict()
+    assert (verdict.solved, round(verdict.score, 2)) == (False, 0.33)
+    assert verdict.fault == "tasks.yaml:10: the assertion raised KeyError: 3, and does not hold"
+
+
 @pytest.mark.parametrize(("answer", "solved"), [(3, True), (3.0, True), ("3", False), (True, False), (None, False)])
 def test_an_exact_answer_solves_the_task(answer: object, solved: bool) -> None:
     environment = notes("count/1")

@@ -37,6 +37,13 @@ def test_both_ways_of_restoring_lead_to_the_same_state(before: list[Action], aft
     assert texts[0] == texts[1]
 
 
+def test_a_refusal_ends_with_one_full_stop() -> None:
+    assert [Observation.refused(reason).text for reason in ("it is open", "It is open already.")] == [
+        "Nothing happens: it is open.",
+        "Nothing happens: It is open already.",
+    ]
+
+
 def walk(environment: Toy, actions: list[Action]) -> list[Observation]:
     return [environment.act(each) for each in actions if not environment.ended]
 

@@ -161,6 +161,32 @@ def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:
     assert len(checked.result["mistakes"]) == 3
 
 
+def test_an_environment_without_a_copy_of_its_state_begins_three_times_for_each_task(tmp_path: Path) -> None:
+    text = SOUND[: SOUND.index("    def _save")]
+    begin = "    def begin(self, task):\n"
+    counting = f"{begin}        print(task.id, file=open({str(tmp_path / 'begun')!r}, 'a'))\n"
+    found = checked(tmp_path / "doors.py", text.replace(begin, counting, 1))
+    assert found.result["mistakes"] == []
+    begun = (tmp_path / "begun").read_text().split()
+    assert {begun.count(task) for task in begun} == {3}
+    assert len(begun) == 3 * found.result["tasks"]
+
+
+def test_a_judge_that_raises_whatever_is_done_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "doors.py").write_text(
+        "from planbook.envs import query\n\n\n@query()\ndef doors() -> dict:\n    return {'left': 1}\n\n\n"
+        "@query()\ndef open_door(door: str) -> str:\n    return {}[door]\n"
+    )
+    (tmp_path / "tasks.yaml").write_text(
+        "tasks:\n- {id: a, goal: g, judge: {assert: \"agent.doors()['lefft'] == 1\"}}\n"
+        "- {id: b, goal: g, judge: {assert: agent.open_door('left')}}\n"
+        "- {id: c, goal: g, judge: {assert: 'assert agent.doors() == 2'}}\n"
+    )
+    found = here("check-env", f"module:{tmp_path}/doors.py", "-o", f"tasks={tmp_path}/tasks.yaml", "--json")
+    (line,) = found.result["mistakes"]
+    assert line.startswith("tasks.yaml:2: the assertion raised KeyError: 'lefft', and does not hold; it raised after")
+
+
 @pytest.mark.parametrize("env", ["toy", "tabletop", "minecraft", "textcraft", "shopping"])
 def test_shipped_environments_have_no_mistakes(env: str) -> None:
     checked = here("check-env", env, "--json")

@@ -112,12 +112,63 @@ def test_only_the_first_answer_of_a_task_counts(tmp_path: Path) -> None:
     (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: Add 1 and 2., judge: {answer: 3}}]")
 
     async def use(client: Any) -> None:
-        for answer in (2, 3):
-            assert (await called(client, "run_plan", code=f"agent.answer({answer})"))["solved"] is False
-        await called(client, "begin_task")
-        assert (await called(client, "run_plan", code="agent.answer(3)"))["solved"] is True
+        for first, second, solved in ((2, 3, False), (3, 2, True)):
+            await called(client, "begin_task")
+            answered = await called(client, "run_plan", code=f"agent.answer({first})")
+            assert (answered["ended"], answered["solved"]) == (f"The task ended with the answer {first}.", solved)
+            for code in (f"agent.answer({second})", "agent.add(1, 1)"):
+                later = await called(client, "run_plan", code=code)
+                assert f"with the answer {first} before this plan; only that answer was judged" in later["ended"]
+                assert (later["value"], later["solved"]) == (2 if "add" in code else second, solved)
 
     serve("--env", f"module:{tmp_path}/sums.py", "-o", f"tasks={tmp_path}/tasks.yaml", use=use)
+
+
+PROCEDURE = '''"""Add two numbers.
+
+world: module_sums
+type: {type}
+source: learnt from a
+"""
+
+
+def solve(agent, task):
+    agent.answer(agent.add(task.params["value"], 1))
+'''
+FOUND = """[{"name": "add_one", "shape": "s", "code": "agent.answer(agent.add(2, 1))",
+  "parameters": [{"name": "value", "form": "integer"}],
+  "examples": [{"task_id": "a", "goal": "Add one to 2.", "params": {"value": 2}}],
+  "wordings": [{"pattern": "add one to {value}", "goals": ["Add one to 2."]}]}]"""
+
+
+def test_a_procedure_does_the_tasks_of_its_type_with_params_from_the_goal(tmp_path: Path) -> None:
+    (tmp_path / "sums.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
+    (tmp_path / "tasks.yaml").write_text(
+        "tasks:\n- {id: b, goal: Add one to 6., judge: {answer: 7}}\n"
+        "- {id: c, type: given, goal: Add., params: {value: 4}, judge: {answer: 5}}\n"
+        + "".join(f"- {{id: d{number}, type: other, goal: Say nothing.}}\n" for number in range(10))
+    )
+    learned = tmp_path / "learned" / "module_sums"
+    (learned / "procedures").mkdir(parents=True)
+    (learned / "types.json").write_text(FOUND)
+    for name in ("add_one", "given"):
+        (learned / "procedures" / f"{name}.py").write_text(PROCEDURE.format(type=name))
+
+    async def use(client: Any) -> None:
+        tools = {tool.name: tool.description for tool in (await client.list_tools()).tools}
+        assert "with `params`, such as {\"value\": 2} to 'Add one to 2.'" in tools["add_one"]
+        for type_name, task, answer in (("add_one", "b", 7), ("given", "c", 5)):
+            done = await called(client, type_name, task=task)
+            assert (done["faults"], done["value"], done["solved"]) == ([], answer, True)
+        assert (await called(client, "add_one", params={"value": 1}))["value"] == 2
+        for type_name, task, its_type in (("given", "b", "task"), ("given", "d1", "other"), ("add_one", "d1", "other")):
+            refused = await called(client, type_name, task=task)
+            assert f"{task} has begun, but {type_name} does not fit it: it is of the type {its_type}" in refused
+        unknown = await called(client, "begin_task", task="x")
+        assert "try one of b, c, d0, d1, d2, d3, d4, d5, d6, d7 and 2 more" in unknown
+
+    source = ("--env", f"module:{tmp_path}/sums.py", "-o", f"tasks={tmp_path}/tasks.yaml")
+    served(*source, "--library", str(tmp_path / "learned"), use=use)
 
 
 @pytest.mark.deep

@@ -45,3 +45,11 @@ def test_an_episode_that_ended_unsolved_is_described_with_its_score() -> None:
     assert described(ending) == "failure (the episode ended unsolved) after 3 actions, score 0.75"
     assert list(failure_lines(summary(ending))) == ["Not solved, by cause: the episode ended unsolved 1."]
     assert "score" not in described(ending_of(Judgement(), DONE, 3, used_up=False))
+
+
+def test_the_error_of_a_judge_is_the_reason_and_is_not_stored_with_the_verdict() -> None:
+    ending = ending_of(Judgement(Verdict(False, 0.0, "j.yaml:2: the assertion raised")), DONE, 3, used_up=False)
+    assert described(ending) == "failure (j.yaml:2: the assertion raised) after 3 actions"
+    assert ending.model_dump(mode="json")["verdict"] == {"solved": False, "score": 0.0}
+    limited = ending_of(Judgement(ending.verdict), DONE, 3, used_up=True)
+    assert (limited.cause, limited.message) == ("out_of_budget", "")
