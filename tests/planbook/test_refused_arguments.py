@@ -29,6 +29,11 @@ def test_a_wrong_option_is_reported_with_what_to_write(option: str, message: str
     assert "Input should" not in str(refused.value)
 
 
+def test_an_unknown_option_gets_a_suggestion_only_if_one_is_near() -> None:
+    assert planbook("exec", "plan.py", "--budget", "calls=3").stderr.endswith("No such option '--budget'.\n")
+    assert "No such option '--bugdet'. Did you mean '--budget'?" in planbook("run", "--bugdet", "calls=3").stderr
+
+
 def test_a_task_file_that_is_no_json_is_called_that(tmp_path: Path) -> None:
     (tmp_path / "w.py").write_text("import os\n", encoding="utf-8")
     finished = planbook("run", "--env", "web", "-o", f"tasks={tmp_path / 'w.py'}")
