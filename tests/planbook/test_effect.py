@@ -130,7 +130,7 @@ def test_only_tasks_are_played_that_a_part_matters_to(built: Path, tmp_path: Pat
     skill, rule = found.result["parts"]
     assert (skill["part"], skill["affected"], skill["solved"]) == ("skill:fetch", 4, 0)
     assert (rule["affected"], rule["p"]) == (0, 1.0)
-    assert "Not measured, as no task's prompts have them: rule_0." in found.printed
+    assert "Not measured, as no task uses them: rule_0." in found.printed
 
 
 def test_the_skills_of_a_folder_can_be_left_out_too(built: Path, tmp_path: Path) -> None:
