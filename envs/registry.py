@@ -132,7 +132,8 @@ def _from_file(path: Path, class_name: str) -> type[Environment]:
     try:
         module = load_module(path)
     except CannotLoad as error:
-        raise UnknownEnvironment(f"{error}; name an environment of your own as FILE.py:Class") from error
+        advice = "" if path.is_file() else "; name an environment of your own as FILE.py:Class"
+        raise UnknownEnvironment(f"{error}{advice}") from error
     classes = [
         name
         for name, member in vars(module).items()

@@ -110,6 +110,12 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # not every terminal can show what plans print
     try:
         sys.exit(planbook.main(standalone_mode=False))
+    except click.NoSuchOption as error:
+        from planbook.sandbox import nearest_names
+
+        near = nearest_names(error.option_name, error.possibilities or (), 3)  # click compares the hyphens, too
+        click.NoSuchOption(error.option_name, possibilities=near, ctx=error.ctx).show()
+        sys.exit(2)
     except click.ClickException as error:
         error.show()
         sys.exit(2)

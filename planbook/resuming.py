@@ -169,7 +169,7 @@ def prepare_fork(
     if builds and without:  # a building run shows all rules, whatever the task
         new |= {"library": str(folder.resolve()), "after": entry.index, "without": (*new["without"], RETRIEVAL)}
     if plan is not None:
-        before = "\n".join(call_of(step.action) for step in _kept_steps(episode, at) if step.observation.accepted)
+        before = "\n".join(map(_repeated, _kept_steps(episode, at)))
         code = plan.model_copy(update={"before": before})
         new |= {"planner": "code", "planner_options": code.model_dump(mode="json")}
         change.append(f"--plan {plan.source}")
@@ -200,6 +200,12 @@ def _kept_steps(episode: Trajectory, at: int) -> list[Step]:
         if at and rewind.order < (steps[-1].order or 0):
             undone |= set(range(rewind.kept, taken))
     return [step for number, step in enumerate(steps) if number not in undone]
+
+
+def _repeated(step: Step) -> str:
+    """Return plan code that takes an action again; one that failed raises an error, as it did then."""
+    call = call_of(step.action)
+    return f"try:\n    {call}\nexcept RuntimeError:\n    pass" if step.observation.failed else call
 
 
 def keep_recall(run: Run, fork: Fork) -> None:

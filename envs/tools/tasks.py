@@ -114,12 +114,23 @@ def _place(where: tuple[int | str, ...]) -> Where:
 
 
 def _message(error: Any) -> str:
-    if error["type"] != "extra_forbidden":
-        return str(error["msg"])
-    *inside, key = error["loc"]
+    match error["type"]:
+        case "extra_forbidden":
+            *inside, key = error["loc"]
+            return f"there is no such key{did_you_mean(str(key), _keys(len(inside)))}"
+        case "model_type":
+            return f"write a mapping here; the keys are {', '.join(_keys(len(error['loc'])))}"
+        case "dict_type":
+            return "write a mapping here"
+        case "tuple_type":
+            return "write a list here"
+    return str(error["msg"])
+
+
+def _keys(depth: int) -> list[str]:
+    """Return the keys of the whole file, of a task or of a judge, by the length of the place."""
     models: Mapping[int, type[BaseModel]] = {0: TaskFile, 2: TaskGoal}
-    known = [field.alias or name for name, field in models.get(len(inside), Judge).model_fields.items()]
-    return f"there is no such key{did_you_mean(str(key), known)}"
+    return [field.alias or name for name, field in models.get(depth, Judge).model_fields.items()]
 
 
 def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, faults_of: FaultsOf) -> Iterator[FileFault]:

@@ -46,7 +46,7 @@ class Effects(BaseModel):
 def effect_command(library: Path, parts: str, settings: Settings) -> tuple[int, Effects]:
     """Measure what each rule and skill of a building run RUN is worth, by playing test tasks without it.
 
-    One run plays with everything. Then, for each part, a run without it plays the tasks whose prompts it changes.
+    One run plays with everything. Then, for each part, a run without it plays the tasks that use it.
     """
     return effect(library, split_names(parts), settings)
 
@@ -72,8 +72,8 @@ def effect(folder: Path, parts: Sequence[str], settings: Settings) -> tuple[int,
 def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series) -> tuple[int, Effects]:
     """Play a test run with everything, and one without each part, in folders below ``out``; print the effects.
 
-    A run without a part plays only the tasks whose prompts it changes. Stops after the first run that is interrupted or
-    whose budget ends; the same command continues. Raises BadArgument, BadRun.
+    A run without a part plays only the tasks that use it. Stops after the first run that is interrupted or whose budget
+    ends; the same command continues. Raises BadArgument, BadRun.
     """
     screen, without = console(), dict[str, Path | None]()
     worst, summary = series.play(config, out / "all")

@@ -126,21 +126,17 @@ def verify(folder: Path, settings: Settings) -> CommandResult:
 
     played = [_verify_skill(skill_folder, settings) for skill_folder in skill_folders(folder)]
     for _, skill in played:
-        files = f"; changed files: {', '.join(skill.changed_files)}" if skill.changed_files else ""
-        verdicts = (
-            f"the verdict differs for {', '.join(skill.changed)}" if skill.changed else "every verdict is as recorded"
-        )
-        solved = f"{skill.name}: {skill.solved} of {counted(skill.tasks, 'task')} solved"
-        line = f"{solved}; {verdicts}{files}; the run is in {skill.run}"
-        console().print(line, markup=False, soft_wrap=True)
+        console().print(f"{skill.name}: {_describe_skill(skill)}", markup=False, soft_wrap=True)
     code = max(code or (errors.OK if skill.holds else errors.BROKEN) for code, skill in played)
     return code, {"skills": [skill.model_dump(mode="json") for _, skill in played]}
 
 
 def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
     """Play a skill on the tasks of its evidence, in its own run."""
-    from planbook.export.skills import read_evidence, verified_skill, verifying_config
+    from planbook.export.skills import has_evidence, read_evidence, unverified_skill, verified_skill, verifying_config
 
+    if not has_evidence(folder):
+        return errors.BROKEN, unverified_skill(folder)
     evidence = read_evidence(folder)
     config = verifying_config(folder, evidence, settings.env, settings.env_options)
     tasks = [row.task for row in evidence.tasks]
@@ -148,6 +144,17 @@ def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill
     with quiet():
         code, summary = play(config, out, settings.hosting(), tasks=tasks)
     return code, verified_skill(folder, evidence, Path(summary.run))
+
+
+def _describe_skill(skill: "VerifiedSkill") -> str:
+    """Return a line on what was verified."""
+    if not skill.run:
+        return f"not verified, as {skill.folder} has no {', '.join(skill.changed_files)}; export the skill again"
+    files = f"; changed files: {', '.join(skill.changed_files)}" if skill.changed_files else ""
+    verdicts = (
+        f"the verdict differs for {', '.join(skill.changed)}" if skill.changed else "every verdict is as recorded"
+    )
+    return f"{skill.solved} of {counted(skill.tasks, 'task')} solved; {verdicts}{files}; the run is in {skill.run}"
 
 
 def file_format(requested: str | None, out: Path) -> str:

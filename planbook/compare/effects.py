@@ -23,9 +23,8 @@ Solved = Mapping[tuple[str, int], Mapping[int, bool]]
 class PartEffect(BaseModel):
     """The effect of leaving out a rule or a skill, as a share of all tasks; negative if fewer are solved.
 
-    ``affected`` counts the tasks whose prompts change without it; no others were played. In their
-    episodes, the other runs solve ``expected`` on average, and the run without the part solves ``solved``. ``p`` is
-    two-sided.
+    ``affected`` counts the tasks that use it; no others were played. In their episodes, the other runs solve
+    ``expected`` on average, and the run without the part solves ``solved``. ``p`` is two-sided.
     """
 
     part: str
@@ -65,7 +64,7 @@ class _Pairs:
 
 
 def part_effects(everything: RunResults, without: Mapping[str, RunResults | None]) -> tuple[PartEffect, ...]:
-    """Return the effect of each part; ``without`` maps a part to None if it is in no task's prompts.
+    """Return the effect of each part; ``without`` maps a part to None if no task uses it.
 
     A run without one part has all the others, so all other runs show how often a task is solved with it. The test swaps
     runs within tasks: without an effect, any of them could be the run without the part. Runs that lack a needed part
@@ -135,7 +134,7 @@ def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     if harmful:
         yield f"More tasks are solved without: {', '.join(harmful)}."
     if unused:
-        yield f"Not measured, as no task's prompts have them: {', '.join(unused)}."
+        yield f"Not measured, as no task uses them: {', '.join(unused)}."
     yield (
         "p: runs swapped within tasks, exact, against the runs that lack no part found to matter; corrected by the "
         f"Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts named as more "

@@ -128,10 +128,10 @@ def _compare(one: Played, other: Played) -> RepeatedEpisode:
         return RepeatedEpisode(**fields, way=Way.NOT_COMPARED)
     events = _actions if second.forked else _events
     difference = first_difference(events(*one[:2]), events(*other[:2]))
-    if difference is None:
-        return RepeatedEpisode(**fields, way=Way.SAME)
     differs = (before.outcome, before.cause) != (after.outcome, after.cause)
-    event, expected, actual = difference
+    if difference is None and not differs:
+        return RepeatedEpisode(**fields, way=Way.SAME)
+    event, expected, actual = difference or ("", "", "")
     way = Way.OTHER_OUTCOME if differs else Way.OTHER_WAY
     return RepeatedEpisode(**fields, way=way, event=event, expected=expected, actual=actual)
 
@@ -149,14 +149,14 @@ def _events(run: Run, entry: Entry) -> dict[EventPlace, Any]:
     return {(row.scope.removeprefix(path), row.kind, row.n): _essential(row.kind, row.body) for row in rows}
 
 
-def accepted_actions(run: Run, entry: Entry) -> list[str]:
-    """Return the accepted actions of an episode with their observations, regardless of the cells that called them."""
+def actions_taken(run: Run, entry: Entry) -> list[str]:
+    """Return the actions of an episode with their observations, regardless of the cells that called them."""
     steps = (Step.model_validate(row.body) for row in run.store.events(last_path(run, entry), "act"))
-    return [f"{call_of(step.action)} -> {step.observation.text}" for step in steps if step.observation.accepted]
+    return [f"{call_of(step.action)} -> {step.observation.text}" for step in steps]
 
 
 def _actions(run: Run, entry: Entry) -> dict[EventPlace, Any]:
-    return {("", "action", number): line for number, line in enumerate(accepted_actions(run, entry))}
+    return {("", "action", number): line for number, line in enumerate(actions_taken(run, entry))}
 
 
 def _essential(kind: str, body: Any) -> Any:

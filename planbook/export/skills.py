@@ -234,7 +234,10 @@ def _digest(data: bytes) -> str:
 
 
 class VerifiedSkill(BaseModel):
-    """A skill that was verified again. ``changed_files`` are missing or differ from their digests."""
+    """A skill that was verified again. ``changed_files`` are missing or differ from their digests.
+
+    A skill without evidence has no tasks and no run.
+    """
 
     name: str
     folder: str
@@ -255,12 +258,15 @@ class VerifiedSkill(BaseModel):
 
 def skill_folders(folder: Path) -> list[Path]:
     """Return the folder if it is a skill, else the skills in it. Raises BadArgument if there are none."""
-    if (folder / EVIDENCE).is_file():
-        return [folder]
-    skills = sorted(path.parent for path in folder.glob(f"*/{EVIDENCE}"))
+    skills = [each for each in (folder, *sorted(folder.glob("*/"))) if has_evidence(each) or (each / SKILL).is_file()]
     if not skills:
         raise BadArgument(f"{folder} holds no skill with an {EVIDENCE}; write some with `planbook skills export RUN`")
-    return skills
+    return skills[:1] if skills[0] == folder else skills
+
+
+def has_evidence(folder: Path) -> bool:
+    """Return whether a skill can be verified."""
+    return (folder / EVIDENCE).is_file()
 
 
 def read_evidence(folder: Path) -> SkillEvidence:
@@ -281,16 +287,17 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
     """Return the configuration of a run that plays the skill on the tasks of its evidence.
 
     ``env`` and ``env_options`` are those of this machine, as the evidence has neither folders nor secrets. Raises
-    BadArgument, BadProcedure.
+    BadArgument, BadProcedure, UnknownEnvironment.
     """
     try:
         text = (folder / SCRIPT).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadArgument(f"{folder / SCRIPT} cannot be read: {error}") from error
     recorded = {name: _option_in_folder(folder, value) for name, value in evidence.env_options.items()}
-    return Config(
+    procedure = parse_procedure(text, Path(SCRIPT).name)
+    config = Config(
         planner="code",
-        planner_options=code_of(parse_procedure(text, Path(SCRIPT).name)).model_dump(mode="json"),
+        planner_options=code_of(procedure).model_dump(mode="json"),
         env=env or _env_in_folder(folder, evidence.env),
         env_options={**recorded, **env_options},
         actions=evidence.actions,
@@ -298,18 +305,41 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
         seed=evidence.seed,
         selection=Selection(ids=tuple(task.task.id for task in evidence.tasks)),
     )
+    if procedure.environment != (name := config.environment.name):
+        raise BadArgument(
+            f"{folder} is a skill for the environment {procedure.environment!r}, not {name!r}; name its own with --env"
+        )
+    return config
 
 
 def _env_in_folder(folder: Path, env: str) -> str:
-    """Return the name of an environment with the path of its file in the skill's folder, if that exists."""
+    """Return the name of an environment with the path of its file in the skill's folder, if that exists.
+
+    Raises BadArgument if its file is not in the working folder either.
+    """
     kind = "module:" if env.startswith("module:") else ""
     file, _, name = env.removeprefix(kind).partition(":")
-    return f"{kind}{folder / file}{name and f':{name}'}" if (folder / file).is_file() else env
+    if (folder / file).is_file():
+        return f"{kind}{folder / file}{name and f':{name}'}"
+    if file.endswith(".py") and not Path(file).is_file():
+        raise BadArgument(
+            f"{folder} needs the file {file} of its environment; copy it into that folder, or give its path: "
+            f"--env {kind}PATH/{env.removeprefix(kind)}"
+        )
+    return env
 
 
 def _option_in_folder(folder: Path, value: JsonValue) -> JsonValue:
     """Return the value of an option; if it names a file in the skill's folder, return the path of that file."""
     return str(folder / value) if isinstance(value, str) and (folder / value).is_file() else value
+
+
+def unverified_skill(folder: Path) -> VerifiedSkill:
+    """Return the failure of a skill without evidence."""
+    missing = (EVIDENCE,)
+    return VerifiedSkill(
+        name=folder.resolve().name, folder=str(folder), tasks=0, solved=0, changed_files=missing, changed=(), run=""
+    )
 
 
 def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from planbook.compare.reruns import accepted_actions
+from planbook.compare.reruns import actions_taken
 from planbook.errors import BadRun
 from planbook.report import blocks
 from planbook.report.blocks import Block
@@ -49,10 +49,10 @@ def _side_by_side(original: Run, episode: int, branches: Sequence[tuple[Fork, Ru
 
 
 def _actions(run: Run, episode: int) -> list[str]:
-    """Return the accepted actions of an episode that has ended, each with the beginning of its observation."""
+    """Return the actions of an episode that has ended, each with the beginning of its observation."""
     if episode not in recorded_endings(run):
         return []
-    return [line[:ACTION_CHARS] for line in accepted_actions(run, run.entries()[episode])]
+    return [line[:ACTION_CHARS] for line in actions_taken(run, run.entries()[episode])]
 
 
 def _ending(run: Run, episode: int) -> str:

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from planbook.errors import BadArgument
-from planbook.planner import Call, Trajectory, as_plan, call_of, in_reading_order, read_trajectory
+from planbook.planner import Call, Trajectory, as_plan, call_of, in_reading_order, read_trajectory, unmarked
 from planbook.report.learned import step_text
 from planbook.results.rows import Result
 from planbook.results.table import RunResults
@@ -178,6 +178,8 @@ def _trajectory(trajectory: Trajectory) -> Json:
     Cells whose end was not recorded are added; prompts in the middle of a long episode are left out.
     """
     result: Json = trajectory.model_dump(mode="json", exclude_defaults=True, exclude={"task", "run"})
+    recall = result.get("recall", {})
+    recall.update({name: unmarked(value) for name, value in recall.items() if isinstance(value, str)})
     for played, dumped in zip(trajectory.rounds, result.get("rounds", ()), strict=True):
         for step, dumped_step in zip(played.steps, dumped.get("steps", ()), strict=True):
             dumped_step["call"] = call_of(step.action)

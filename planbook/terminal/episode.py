@@ -28,6 +28,7 @@ from planbook.planner import (
     Step,
     Trajectory,
     call_of,
+    unmarked,
 )
 from planbook.wording import counted, harmless, in_words, outcome_of, score_of
 
@@ -153,7 +154,7 @@ def _recalled(recalled: Recalled) -> Pieces:
     yield Text("known before" if known or any(helpers) else "known before: nothing", style=DIM)
     for name, value in known.items():
         content = value if isinstance(value, str) else ", ".join(value) if name != "match" else json.dumps(value)
-        yield _indented(_titled(RECALL_NAMES.get(name, name), _folded(content, lines=1)))
+        yield _indented(_titled(RECALL_NAMES.get(name, name), _folded(unmarked(content), lines=1)))
     yield from (_indented(_titled("helpers", text(f"\n{code.strip()}"))) for code in helpers if code.strip())
 
 

@@ -250,7 +250,8 @@ class RecordedModel:
                 return self._record(self._inner, messages, sampling, on_text)
         if found is None:
             problem = explain_missing(self.path, messages, sampling, self._entries, strict=self.strict)
-            raise NotRecorded(f"{problem}. {MISSING_ADVICE.format(self.path)}")
+            command = f"It answers the command: planbook {self._header.command}. " if self._header.command else ""
+            raise NotRecorded(f"{problem}. {command}{MISSING_ADVICE.format(self.path)}")
         entry, reworded = found
         text, finish = pass_on(entry.text, on_text)
         usage = usage_of_cut(entry.usage, entry.text, text)
@@ -279,16 +280,7 @@ def explain_missing(
     if not replies:
         return f"{problem}; it is empty"
     nearest = max(replies, key=lambda entry: _similarity(entry, request))
-    difference = f"{_difference(nearest, request, sampling)}{_data_change(nearest)}"
-    return f"{problem}; the nearest of its {len(replies)} {difference}"
-
-
-def _data_change(nearest: RecordedReply) -> str:
-    """Return a sentence if the data are known to differ; empty otherwise."""
-    now = prompt_data()
-    if nearest.given is None or now is None or nearest.label != label():
-        return ""
-    return ". What the prompt was made from has changed" if nearest.given.data != now.data else ""
+    return f"{problem}; the nearest of its {len(replies)} {_difference(nearest, request, sampling)}"
 
 
 def _similarity(entry: RecordedReply, request: Sequence[RecordedMessage]) -> tuple[int, bool, bool, int]:
@@ -300,9 +292,16 @@ def _similarity(entry: RecordedReply, request: Sequence[RecordedMessage]) -> tup
 
 def _difference(entry: RecordedReply, request: Sequence[RecordedMessage], sampling: Sampling) -> str:
     prompt = f"(of {entry.label}) " if entry.label else ""
-    for number, (then, now) in enumerate(zip_longest(entry.messages, request), 1):
-        if then != now:
-            return f"{prompt}differs from message {number} on: {_shown(now)}, recorded was {_shown(then)}"
+    pairs = enumerate(zip_longest(entry.messages, request), 1)
+    if differing := [(number, then, now) for number, (then, now) in pairs if then != now]:
+        number, then, now = differing[0]
+        asked, other_data = prompt_data(), ""
+        if entry.given and asked and entry.label == label():  # then system prompts may only be reworded
+            conversation = (each for each in differing if each[2] is None or each[2].role != "system")
+            number, then, now = next(conversation, differing[0])
+            if entry.given.data != asked.data:
+                other_data = ". The prompt is made from other data, such as another task"
+        return f"{prompt}differs from message {number} on: {_shown(now)}, recorded was {_shown(then)}{other_data}"
     recorded, current = entry.sampling.model_dump(), sampling.model_dump()
     changed = (name for name in recorded if recorded[name] != current[name])
     changes = ", ".join(f"{name} {recorded[name]!r} was recorded, {current[name]!r} is asked" for name in changed)

@@ -214,6 +214,20 @@ def test_all_faults_of_form_are_reported_with_their_lines(tmp_path: Path) -> Non
     assert list(faults_of("tasks: []", tmp_path / "none.yaml")) == ["1"]
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("hello", "write a mapping here; the keys are tasks"),
+        ("tasks: hello", "tasks: write a list here"),
+        ("tasks: [hello]", "tasks[1]: write a mapping here; the keys are id, goal, type"),
+        ("tasks: [{id: a, goal: b, judge: hello}]", "tasks[1].judge: write a mapping here; the keys are answer"),
+        ("tasks: [{id: a, goal: b, params: hello}]", "tasks[1].params: write a mapping here"),
+    ],
+)
+def test_a_value_of_another_kind_is_reported_in_words_of_the_file(text: str, says: str, tmp_path: Path) -> None:
+    assert says in faults_of(text, tmp_path / "tasks.yaml")["1"]
+
+
 def test_all_faults_of_ids_and_judges_are_reported_with_their_lines(tmp_path: Path) -> None:
     faults = faults_of(FAULTY_JUDGES, tmp_path / "tasks.yaml")
     assert list(faults) == ["4", "6", "8", "11", "12"]

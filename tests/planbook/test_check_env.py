@@ -165,7 +165,7 @@ def test_an_environment_without_a_copy_of_its_state_begins_three_times_for_each_
     text = SOUND[: SOUND.index("    def _save")]
     begin = "    def begin(self, task):\n"
     counting = f"{begin}        print(task.id, file=open({str(tmp_path / 'begun')!r}, 'a'))\n"
-    found = checked(tmp_path / "doors.py", text.replace(begin, counting, 1))
+    found = check(tmp_path / "doors.py", text.replace(begin, counting, 1))
     assert found.result["mistakes"] == []
     begun = (tmp_path / "begun").read_text().split()
     assert {begun.count(task) for task in begun} == {3}

@@ -9,9 +9,11 @@ from planbook.envs import Action, Observation, Task
 from planbook.planner import Step, Trajectory
 from planbook.planner.trajectory import Rewind, Round
 from planbook.resuming import _kept_steps
+from tests.command import ROOT
 from tests.flows import asks, events, here, prompt, scripted
 
 TASK = Task(id="t", env="toy", split="all", type="fetch", goal="")
+NOTES = ROOT / "examples" / "tools" / "notes"
 SEARCH = """
 for number in range(1, 9):
     for thing in task.params["things"]:
@@ -57,6 +59,39 @@ def test_a_plan_goes_on_from_the_chosen_action(played: Path, plan: Path, tmp_pat
     assert [action["name"] for action, _ in branch[1:4]] == ["open", "take", "put"]
     assert forked["totals"]["solved_after"] == 1
     assert asks(tmp_path / "b") == []
+
+
+def test_actions_without_effect_are_repeated_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "plan.py").write_text('agent.put("apple")\nagent.open("box_1")\nagent.take("apple", "box_1")\n')
+    (tmp_path / "then.py").write_text('agent.put("apple")\n')
+    run = tmp_path / "run"
+    here("exec", tmp_path / "plan.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
+    branch = here("fork", run, 0, "--at", 3, "--plan", tmp_path / "then.py", "--json").result["run"]
+    assert actions(Path(branch))[:3] == actions(run)
+    here("report", run, "--out", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "1 to 3" in page
+    assert "direct success after 4 actions" in page
+
+
+def test_the_same_actions_with_another_outcome_are_not_the_same(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text('agent.open("box_1")\nraise ValueError\n')
+    (tmp_path / "nothing.py").write_text("print(1)\n")
+    here("exec", tmp_path / "wrong.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", tmp_path / "run")
+    finished = here("fork", tmp_path / "run", 0, "--at", 1, "--plan", tmp_path / "nothing.py", "--json")
+    assert actions(Path(finished.result["run"])) == actions(tmp_path / "run")
+    assert "another outcome: failure (raised), now failure (unfinished)" in finished.printed
+
+
+def test_an_action_that_failed_fails_again_without_ending_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "plan.py").write_text("try:\n    agent.remove(9)\nexcept RuntimeError:\n    pass\n")
+    (tmp_path / "then.py").write_text("print(1)\n")
+    notes = ("--env", f"module:{NOTES}.py:Notes", "-o", f"tasks={NOTES}.yaml", "--task", "count/1")
+    here("exec", tmp_path / "plan.py", *notes, "--out", tmp_path / "run")
+    finished = here("fork", tmp_path / "run", 0, "--at", 1, "--plan", tmp_path / "then.py", "--out", tmp_path / "b")
+    assert finished.returncode == 0, finished.printed
+    assert actions(tmp_path / "b") == actions(tmp_path / "run")
+    assert len(events(tmp_path / "b", "cell", "task/0")) == 2
 
 
 @pytest.mark.deep

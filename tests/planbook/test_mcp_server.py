@@ -168,7 +168,7 @@ def test_a_procedure_does_the_tasks_of_its_type_with_params_from_the_goal(tmp_pa
         assert "try one of b, c, d0, d1, d2, d3, d4, d5, d6, d7 and 2 more" in unknown
 
     source = ("--env", f"module:{tmp_path}/sums.py", "-o", f"tasks={tmp_path}/tasks.yaml")
-    served(*source, "--library", str(tmp_path / "learned"), use=use)
+    serve(*source, "--library", str(tmp_path / "learned"), use=use)
 
 
 @pytest.mark.deep

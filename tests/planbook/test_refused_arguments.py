@@ -8,6 +8,7 @@ from planbook.envs import MissingRequirement
 from planbook.envs.browser import chromium
 from planbook.errors import BadArgument
 from planbook.settings import Settings
+from tests.command import planbook
 from tests.flows import here
 
 
@@ -27,6 +28,11 @@ def test_a_wrong_option_is_reported_with_a_correct_one(option: str, message: str
         Settings.of(env="web", env_options=(option,)).environment_options()
     assert message in str(refused.value)
     assert "Input should" not in str(refused.value)
+
+
+def test_an_unknown_option_gets_a_suggestion_only_if_one_is_near() -> None:
+    assert planbook("exec", "plan.py", "--budget", "calls=3").stderr.endswith("No such option '--budget'.\n")
+    assert "No such option '--bugdet'. Did you mean '--budget'?" in planbook("run", "--bugdet", "calls=3").stderr
 
 
 def test_a_task_file_must_be_json(tmp_path: Path) -> None:

@@ -81,6 +81,23 @@ def test_changed_texts_are_reported_even_if_every_verdict_holds(skill: Path) -> 
     assert "changed files: SKILL.md, references/manual.md" in finished.printed
 
 
+def test_a_skill_without_evidence_is_a_named_failure(skill: Path) -> None:
+    shutil.copytree(skill, skill.parent / "bare").joinpath("evidence.json").unlink()
+    finished = verify(skill.parent)
+    assert finished.returncode == 1
+    assert [(each["name"], each["changed_files"]) for each in finished.result["skills"]] == [
+        ("bare", ["evidence.json"]),
+        ("toy-fetch", []),
+    ]
+    assert f"bare: not verified, as {skill.parent / 'bare'} has no evidence.json" in finished.printed
+    assert verify(skill.parent / "bare").returncode == 1
+
+
+def test_a_skill_is_not_verified_in_another_environment(skill: Path) -> None:
+    refused = refusal("skills", "verify", skill, "--env", "textcraft")
+    assert f"{skill} is a skill for the environment 'toy', not 'textcraft'; name its own with --env" in refused
+
+
 def test_a_procedure_of_an_earlier_run_is_not_exported(built: Path, tmp_path: Path) -> None:
     grown = ("build", "--env", "toy", "--library", built, "--task", "fetch/3", "--libraries-only", "--no-procedures")
     assert here(*grown, "--model", scripted(), "--out", tmp_path / "more").returncode == 0
@@ -112,6 +129,11 @@ def test_a_skill_for_an_environment_in_a_file_can_be_moved_with_it(tmp_path: Pat
     lines = (skill / "SKILL.md").read_text().splitlines()
     commands = [shlex.split(line)[1:] for line in lines if line.startswith("    planbook ")]
     assert "copy `notes.py`, `tasks.json` into this folder" in lines[-1]
+    alone = here("skills", "verify", skill)
+    assert alone.returncode == 2
+    assert (
+        "needs the file notes.py of its environment; copy it into that folder, or give its path: --env" in alone.printed
+    )
     for name in ("notes.py", "tasks.json"):
         (skill / name).write_text((tmp_path / name).read_text())
     assert [planbook(*each, cwd=skill).returncode for each in commands] == [0, 0]

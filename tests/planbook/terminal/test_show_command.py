@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from planbook.planner import Body, Outcome, Trajectory
+from planbook.report.episodes import episode_document
+from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.store import started_over
-from tests.flows import here, refusal
+from tests.flows import BUILD, here, refusal
 from tests.golden import play
 from tests.reported import asking_run, many_endings, written
 from tests.rows import BROKEN, FAILED, SOLVED
@@ -59,6 +61,17 @@ def test_a_procedure_is_shown_with_its_helpers(tmp_path: Path) -> None:
     assert "raise AssertionError(f" in printed
     numbers = [int(found) for found in re.findall(r"^line \d+ +(\d+)\. agent", printed, re.MULTILINE)]
     assert numbers == list(range(1, 20))
+
+
+def test_knowledge_is_shown_without_the_marks_of_its_blocks(tmp_path: Path) -> None:
+    here(*BUILD, "--task", "fetch/0", "--task", "fetch/1", "--out", tmp_path / "run")
+    with closing(Run.open(tmp_path / "run")) as run:
+        read = read_run(run)
+        document = json.dumps(episode_document(read, read.episodes[1]))
+    printed = show(tmp_path / "run", 1)
+    assert "knowledge: # What is known of this environment" in printed
+    assert "# Code of an earlier task" in document
+    assert not [found for found in (printed, document) if "x02" in found or "u0002" in found]
 
 
 def test_no_control_character_reaches_the_terminal(asking: Path) -> None:
