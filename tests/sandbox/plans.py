@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +18,9 @@ from planbook.sandbox.policy.compiler import compile_cell
 
 def sections(file: Path) -> Iterator[tuple[str, str]]:
     """Yield the title of each section and the lines below it."""
-    for section in file.read_text(encoding="utf-8").split("### ")[1:]:
+    _, *parts = re.split(r"^### ", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert parts, f"{file} has no section"
+    for section in parts:
         title, _, body = section.partition("\n")
         yield title, body
 

@@ -56,6 +56,7 @@ def test_the_tables_are_complete_and_names_are_unique() -> None:
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
     assert len(MACHINE) >= 50
     assert len(BOUNDED) >= 60
+    assert len(attacks("calls")) >= 12
 
 
 ESCAPES, DEEDS = [each for each in ATTACKS if each.name.startswith("escapes: ")], attacks("deeds")

@@ -32,7 +32,8 @@ def made_by(maker: Callable[[bytes], str], choices: st.SearchStrategy[bytes] = C
     return choices.map(lambda data: first + data)
 
 
-TEXTS = st.text(max_size=300).map(lambda text: text.encode("utf-8", "surrogatepass"))
+ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=300)
+TEXTS = ANY_TEXT.map(lambda text: text.encode("utf-8", "surrogatepass"))
 
 
 @examples(390)

@@ -83,6 +83,7 @@ CASES = {
     "a call without keywords": Case(say("call", 1, "go_to", ["a"]), "protocol"),
     "a call of keywords alone": Case(say("call", 1, "go_to", {}, {}), "protocol"),
     "a fault that is none": Case(say("end", 1, [1]), "protocol"),
+    "opens": Case(say("open", {}), "protocol"),
     "a dunder function": Case(say("call", 1, "go_to.__globals__", [], {}), "protocol"),
     "a line beyond any": Case(say("call", 10**30, "go_to", ["a"], {}), "protocol"),
     "a line before any": Case(say("call", -1, "go_to", ["a"], {}), "protocol"),

@@ -33,6 +33,7 @@ def nest(sandbox: Sandbox, depth: int, bottom: Callable[[], object]) -> object:
     with sandbox.session({"down": lambda: nest(sandbox, depth - 1, bottom)}, limits=Limits(wall_seconds=2)) as session:
         result = session.run("x = down()\nx")
         assert not result.faults, result
+        assert result.seconds < 2
         return result.value
 
 
@@ -67,6 +68,13 @@ def test_a_plan_cannot_catch_an_exception_of_the_host_and_its_output_is_kept(san
         assert session.mark() == 1
         assert session.run("kept").value == 5
         assert session.output == ""
+
+
+def test_plain_python_cannot_continue_after_an_exception_of_the_host(unguarded: Sandbox) -> None:
+    reached: list[str] = []
+    with unguarded.session({"over": over, "note": reached.append}) as session, pytest.raises(EpisodeOver):
+        session.run("try:\n    over()\nfinally:\n    note('after')")
+    assert not reached
 
 
 def test_a_session_cannot_be_used_by_its_own_functions(sandbox: Sandbox) -> None:

@@ -55,6 +55,17 @@ def test_a_rewind_forgets_the_cells_after_the_mark(sandbox: Sandbox) -> None:
         assert fault_of(session, "x").type == "NameError"
 
 
+@pytest.mark.parametrize("now", [3, 10])  # 10: as at the last cell, so that it has to be sent again
+def test_attributes_are_current_after_a_rewind(sandbox: Sandbox, now: int) -> None:
+    world = World()
+    with start(sandbox, world) as session:
+        session.run("world.add(5)")
+        session.run("world.add(5)")
+        world.number = now
+        session.rewind(1)
+        assert session.run("world.number").value == now
+
+
 def test_a_rewind_to_the_last_cell_keeps_the_worker(session: Session) -> None:
     session.run("x = 1")
     worker = worker_of(session)

@@ -95,3 +95,9 @@ def test_random_numbers_follow_from_the_seed(sandbox: Sandbox) -> None:
 
     assert draw("a") == draw("a") != draw("b")
     assert draw(7) == draw(7)
+
+
+def test_two_sessions_share_nothing(sandbox: Sandbox) -> None:
+    with sandbox.session({}) as one, sandbox.session({}) as other:
+        assert one.run("x = 1").fault is None
+        assert fault_of(other, "x").type == "NameError"
