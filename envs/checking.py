@@ -214,8 +214,8 @@ class _Checker:
             verdict = self._verdict(env)
             if verdict.fault and self._start.fault and TOOL_FAILED not in self._start.fault:
                 fault = self._start.fault
-                advice = "it raised after random actions too; write it so that it is false"
-                self.mistakes.setdefault((fault, "judge"), f"{fault}; {advice}")
+                advice = "It also raised after random actions; write it so that it is false instead of raising"
+                self.mistakes.setdefault((fault, "judge"), f"{fault}. {advice}")
             half = len(first) // 2
             repeated = self._play(env, task, first[: half + 1])
             snapshot = self._call("snapshot()", env.snapshot)

@@ -37,10 +37,11 @@ def ending_of(
     errors = _errors(feedbacks) + incomplete
     outcome, cause = _outcome(judgement.verdict, feedbacks, errors, used_up=used_up)
     is_done = cause == FeedbackKind.DONE
+    fault = judgement.verdict.fault if is_done or cause == FeedbackKind.UNFINISHED else ""
     return Ending(
         outcome=outcome,
         cause=NOT_JUDGED if judgement.unjudged and is_done else cause,
-        message=(judgement.unjudged or judgement.verdict.fault) if is_done else "",
+        message=(judgement.unjudged if is_done else "") or fault,
         verdict=judgement.verdict,
         actions=actions,
         error_steps=errors,

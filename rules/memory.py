@@ -12,7 +12,7 @@ from planbook.rules.book import RuleBook
 from planbook.rules.found_types import plain_type_name
 from planbook.rules.helpers import helper_code, helper_sources
 from planbook.rules.matching import candidates, is_doubtful, match, parameter_values
-from planbook.rules.procedures import params_read, reads_goal
+from planbook.rules.procedures import params_ignored, params_read
 from planbook.rules.retrieval import other_helpers, precedent_for, rules_for, select_rules
 from planbook.rules.telling import in_brief, tell_calls, tell_knowledge, tell_manual, tell_rules, without_defined
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
@@ -133,10 +133,9 @@ def _fits(code: str, matched: Match, knowledge: Knowledge) -> bool:
 
     A constant of the plans that never varied is a parameter of a new type, and procedures may still contain it.
     """
-    read = params_read(code)
     examples = [example.params for found in knowledge.found if found.name == matched.type for example in found.examples]
     new = {name for name, value in matched.params.items() if all(each.get(name) != value for each in examples)}
-    return read <= matched.params.keys() and (new <= read or reads_goal(code))
+    return set(params_read(code)) <= matched.params.keys() and not params_ignored(code, new)
 
 
 def with_type(task: Task, matched: Match | None) -> Task:

@@ -4,7 +4,7 @@ A model's reply is checked and gets our header."""
 
 import ast
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, JsonValue
@@ -72,21 +72,21 @@ def learned_procedure(
     return checked_procedure(parse_procedure(f"{header}\n\n\n{code.strip()}\n", name), environment, options)
 
 
-def params_read(code: str) -> set[str]:
-    """Return the names of the params that a procedure reads as ``task.params["NAME"]``."""
-    return {
+def params_read(code: str) -> list[str]:
+    """Return the name of the param in each ``task.params["NAME"]`` of a procedure."""
+    return [
         node.slice.value
         for node in ast.walk(parse_source(code))
         if isinstance(node, ast.Subscript) and ast.unparse(node.value) == f"{TASK}.params"
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
-    }
+    ]
 
 
-def reads_goal(code: str) -> bool:
-    """Return whether a procedure reads ``task.goal``."""
-    return any(
-        ast.unparse(node) == f"{TASK}.goal" for node in ast.walk(parse_source(code)) if isinstance(node, ast.Attribute)
-    )
+def params_ignored(code: str, names: Collection[str]) -> set[str]:
+    """Return those of the params that a procedure cannot read; any other use of ``task`` may read all of them."""
+    read = params_read(code)
+    uses = [node for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name) and node.id == TASK]
+    return set(names).difference(read) if len(uses) == len(read) else set()
 
 
 def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:

@@ -124,6 +124,8 @@ def _message(error: Any) -> str:
             return "write a mapping here"
         case "tuple_type":
             return "write a list here"
+        case "string_type":
+            return "write text here"
     return str(error["msg"])
 
 

@@ -258,7 +258,7 @@ class VerifiedSkill(BaseModel):
 
 def skill_folders(folder: Path) -> list[Path]:
     """Return the folder if it is a skill, else the skills in it. Raises BadArgument if there are none."""
-    skills = [each for each in (folder, *sorted(folder.glob("*/"))) if has_evidence(each) or (each / SKILL).is_file()]
+    skills = [each for each in (folder, *sorted(folder.glob("*/"))) if has_evidence(each) or (each / SCRIPT).is_file()]
     if not skills:
         raise BadArgument(f"{folder} holds no skill with an {EVIDENCE}; write some with `planbook skills export RUN`")
     return skills[:1] if skills[0] == folder else skills
@@ -307,7 +307,8 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
     )
     if procedure.environment != (name := config.environment.name):
         raise BadArgument(
-            f"{folder} is a skill for the environment {procedure.environment!r}, not {name!r}; name its own with --env"
+            f"{folder} is a skill for the environment {procedure.environment!r}, not {name!r}; "
+            f"name {procedure.environment!r} with --env"
         )
     return config
 

@@ -137,8 +137,8 @@ class PlanSession:
         code, task_params = code_of(procedure), self._task_params(episode.task, procedure, known)
         if task_params is None and task_id and not params:
             raise SessionFailed(
-                f"{task_id} has begun, but {procedure.type} does not fit it: it is of the type {episode.task.type}, "
-                f"with the goal {episode.task.goal!r}. Give params as well, or use run_plan."
+                f"{task_id} has begun, but its goal {episode.task.goal!r} is not one of {procedure.type}. "
+                "Give params as well, or use run_plan."
             )
         task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or task_params or {})}
         judged = task_params is not None and (not params or params == task_params)
@@ -147,11 +147,12 @@ class PlanSession:
         return answer.model_copy(update={"solved": self._verdict()}) if judged else answer
 
     def _task_params(self, task: Task, procedure: Procedure, known: Knowledge) -> Mapping[str, JsonValue] | None:
-        """Return a task's params for a procedure; None if the task is of another type."""
+        """Return a task's params for a procedure; None if the task is of another type, or its goal gives no params."""
         if any(found.name == procedure.type for found in known.found):
             memory = LearnedMemory(known, type(self._environment), self._environment.options)
-            match = memory.recall(task.model_copy(update={"type": "", "params": {}})).match
-            return match.params if match and match.type == procedure.type else None
+            recall = memory.recall(task.model_copy(update={"type": "", "params": {}}))
+            match = recall.match if recall.procedure else None
+            return match.params if match and match.type == procedure.type and not match.candidates else None
         if task.type != procedure.type:
             return None
         return self._environment.told_params(task) if procedure.is_learned else task.params

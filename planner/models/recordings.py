@@ -250,7 +250,11 @@ class RecordedModel:
                 return self._record(self._inner, messages, sampling, on_text)
         if found is None:
             problem = explain_missing(self.path, messages, sampling, self._entries, strict=self.strict)
-            command = f"It answers the command: planbook {self._header.command}. " if self._header.command else ""
+            command = (
+                f"It has the replies for this command: `planbook {self._header.command}`. "
+                if self._header.command
+                else ""
+            )
             raise NotRecorded(f"{problem}. {command}{MISSING_ADVICE.format(self.path)}")
         entry, reworded = found
         text, finish = pass_on(entry.text, on_text)

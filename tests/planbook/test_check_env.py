@@ -184,7 +184,9 @@ def test_a_judge_that_raises_whatever_is_done_is_a_mistake(tmp_path: Path) -> No
     )
     found = here("check-env", f"module:{tmp_path}/doors.py", "-o", f"tasks={tmp_path}/tasks.yaml", "--json")
     (line,) = found.result["mistakes"]
-    assert line.startswith("tasks.yaml:2: the assertion raised KeyError: 'lefft', and does not hold; it raised after")
+    assert line.startswith(
+        "tasks.yaml:2: the assertion raised KeyError: 'lefft', and does not hold. It also raised after"
+    )
 
 
 @pytest.mark.parametrize("env", ["toy", "tabletop", "minecraft", "textcraft", "shopping"])

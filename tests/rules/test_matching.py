@@ -182,7 +182,12 @@ def test_a_goal_is_matched_if_the_params_of_its_task_have_other_names() -> None:
 
 def test_a_procedure_is_not_used_if_it_ignores_a_param_with_a_new_value() -> None:
     code = PROCEDURE.code.replace('task.params["value"]', "agent.buy({})")
-    for argument, value, used in (("2", "two", True), ("2", "nine", False), ("task.goal.split()[1]", "nine", True)):
+    for argument, value, used in (
+        ("2", "two", True),
+        ("2", "nine", False),
+        ("task.goal.split()[1]", "nine", True),
+        ("task.params.get('value')", "nine", True),
+    ):
         only = parse_procedure(code.format(argument), "x")
         memory = LearnedMemory(Knowledge(environment="toy", found=(BUY,), procedures={"buy_apples": only}), Toy)
         assert (memory.recall(shopping(goal=f"buy {value} apples")).procedure is not None) is used

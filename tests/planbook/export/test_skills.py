@@ -95,7 +95,7 @@ def test_a_skill_without_evidence_is_a_named_failure(skill: Path) -> None:
 
 def test_a_skill_is_not_verified_in_another_environment(skill: Path) -> None:
     refused = refusal("skills", "verify", skill, "--env", "textcraft")
-    assert f"{skill} is a skill for the environment 'toy', not 'textcraft'; name its own with --env" in refused
+    assert f"{skill} is a skill for the environment 'toy', not 'textcraft'; name 'toy' with --env" in refused
 
 
 def test_a_procedure_of_an_earlier_run_is_not_exported(built: Path, tmp_path: Path) -> None:

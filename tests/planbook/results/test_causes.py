@@ -51,5 +51,7 @@ def test_the_error_of_a_judge_is_the_reason_and_is_not_stored_with_the_verdict()
     ending = ending_of(Judgement(Verdict(False, 0.0, "j.yaml:2: the assertion raised")), DONE, 3, used_up=False)
     assert described(ending) == "failure (j.yaml:2: the assertion raised) after 3 actions"
     assert ending.model_dump(mode="json")["verdict"] == {"solved": False, "score": 0.0}
+    unfinished = (Feedback(kind=FeedbackKind.UNFINISHED, text=""),)
+    assert ending_of(Judgement(Verdict(False, 0.0, "why")), unfinished, 3, used_up=False).message == "why"
     limited = ending_of(Judgement(ending.verdict), DONE, 3, used_up=True)
     assert (limited.cause, limited.message) == ("out_of_budget", "")
