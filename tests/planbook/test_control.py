@@ -129,6 +129,21 @@ def test_a_stopped_run_can_be_resumed(tmp_path: Path, capfd: pytest.CaptureFixtu
     assert count(folder, "outcome") == 12
 
 
+@pytest.mark.deep
+def test_episodes_in_other_processes_are_paused_and_stopped(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with playing(created(folder), executor="processes") as codes:
+        wait_until(lambda: count(folder, "ask") > 2, 60)
+        request(folder, 0, "pause")
+        wait_until(lambda: count(folder, "sitting") == 2)
+        time.sleep(1)  # other processes look into the store only now and then
+        before = count(folder, ("ask", "act", "outcome"))
+        time.sleep(4 * TAKES)
+        assert count(folder, ("ask", "act", "outcome")) == before
+        request(folder, 1, "stop")
+    assert codes == [errors.INTERRUPTED]
+
+
 @pytest.mark.parametrize("without", [(), pytest.param(("online",), marks=pytest.mark.deep)])
 def test_a_building_run_can_be_stopped(tmp_path: Path, without: tuple[str, ...]) -> None:
     folder = tmp_path / "run"

@@ -18,9 +18,10 @@ import pytest
 
 from planbook.planner.rendered import digest
 from tests.command import ROOT
-from tests.flows import BUILD, asks, command_of, events, files, here, history, table
+from tests.flows import BUILD, asks, command_of, events, files, here, history, scripted, table
 from tests.killing import KILLED, lives
 from tests.openai_server import Completion, Messages, Server, serving
+from tests.toy_script import served_answer
 
 RUNS = {
     "play": ("run", "--env", "toy", "--planner", "procedures", "--split", "all:4", "--jobs", "2"),
@@ -135,6 +136,35 @@ def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
     assert files(folder / "learnt") == files(undisturbed[name] / "learnt")
     tables = [table(here("run", "--resume", each, "--json").result) for each in (folder, undisturbed[name])]
     assert tables[0] == tables[1]
+
+
+@pytest.mark.deep
+def test_a_kill_in_the_middle_of_a_request_repeats_only_that_request(
+    tmp_path: Path, undisturbed: dict[str, Path]
+) -> None:
+    folder, pid, killed_at = tmp_path / "run", tmp_path / "pid", (1, 3, 8, 9, 15)
+
+    def answer(messages: Messages) -> str:
+        if len(server.requests) in killed_at:
+            os.kill(int(pid.read_text()), signal.SIGKILL)
+        return served_answer(messages)
+
+    with serving(answer) as server:
+        command = [*("openai:served" if word == scripted() else word for word in RUNS["build"]), "--out", folder]
+        assert lives([["pid", str(pid)]] * 6, *command, url=server.url) == [KILLED] * 5 + [0]
+        prompts = [request["messages"][-1]["content"] for request in server.requests]
+    for number in reversed(killed_at):
+        assert prompts[number - 1] == prompts[number], "the interrupted request is sent again, before any other"
+        del prompts[number]
+    assert prompts == [asked["messages"][-1]["content"] for asked in asks(undisturbed["build"])]
+    assert learned(folder) == learned(undisturbed["build"])
+    summary = here("run", "--resume", folder, "--json").result
+    assert summary["model_calls"] == len(prompts), "requests without a reply are not counted"
+
+
+def learned(folder: Path) -> dict[str, str]:
+    """Return the learned files without procedures, which name the model that wrote them."""
+    return {name: text for name, text in files(folder / "learnt").items() if not name.endswith(".py")}
 
 
 @pytest.mark.deep

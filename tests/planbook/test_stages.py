@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.flows import BUILD, Finished, asks, events, files, here, history, scripted, table
+from tests.flows import BUILD, Finished, asks, events, files, here, history, refusal, scripted, table
 
 Built = tuple[Path, Finished]
 
@@ -119,6 +119,22 @@ def test_the_folder_of_learned_files_is_a_library(tmp_path: Path, built: Built, 
     assert table(from_run.result) == {**table(from_files.result), "paying": table(from_run.result)["paying"]}
     assert table(from_files.result)["paying"] is None, "the cost of the files is unknown"
     assert [each["messages"] for each in asks(folder)] == [each["messages"] for each in asks(tmp_path / "files")]
+
+
+def test_after_fewer_tasks_fewer_rules_are_known(tmp_path: Path, built: Built) -> None:
+    chosen = ("--types", "fetch_two", "--without", "retrieval", "--model", scripted())
+    for after in (0, 1):
+        run_test(built[0], tmp_path / str(after), *chosen, "--after", after)
+    prompts = [plan_prompts(tmp_path / name)[0] for name in ("0", "1")]
+    assert "rule_2" in prompts[0], "the rules of the start"
+    assert ["rule_3" in prompt for prompt in prompts] == [False, True]
+
+
+def test_other_learning_settings_are_refused_when_resuming(built: Built) -> None:
+    before = history(built[0])
+    printed = refusal(*BUILD, "--max-rules", 5, "--out", built[0])
+    assert "holds another run (other learning.max_rules); name another folder with --out" in printed
+    assert history(built[0]) == before
 
 
 @pytest.mark.deep

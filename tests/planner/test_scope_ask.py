@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,16 @@ def test_each_scope_numbers_its_own_events() -> None:
     children = [parent.child("achieve"), parent.child("achieve")]
     assert [ask(child).value for child in (*children, *children)] == [1, 2, 3, 4]
     assert set(journal.events) == {(f"{PATH}/achieve/{child}", "ask", number) for child in (0, 1) for number in (0, 1)}
+
+
+def test_scopes_in_threads_number_their_own_requests() -> None:
+    journal = MemoryJournal()
+    parent = scope(ScriptedModel(lambda messages, sampling: messages[-1].content[len("What is ")]), journal)
+    children = [parent.child("achieve") for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = pool.map(lambda n: [ask(children[n], str(n)).value for _ in range(5)], range(8))
+        assert list(answers) == [[n] * 5 for n in range(8)]
+    assert set(journal.events) == {(f"{PATH}/achieve/{n}", "ask", number) for n in range(8) for number in range(5)}
 
 
 def test_each_role_has_its_model_and_its_sampling() -> None:

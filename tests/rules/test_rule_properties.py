@@ -3,10 +3,11 @@
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from planbook.rules import History, RuleType
+from planbook.rules import History, Rule, RuleBook, RuleType
 from planbook.rules.book import cites
+from planbook.rules.cases import BUILDER, CONSOLIDATOR, SUCCESS, Case, Permissions
 from planbook.rules.edits import Batch, DeleteRule, Edit, UpdateRule, WriteRule, states
-from planbook.rules.errors import BatchRefused
+from planbook.rules.errors import BatchRefused, EditFault
 from tests.rules.given import BOOK, USER, apply
 
 IDS = st.integers(0, 6).map(lambda number: f"rule_{number}")
@@ -33,16 +34,20 @@ SINGLE = EDITS.map(lambda edit: Batch(edits=(edit,), who="user", where="task/1")
 UNDO = st.integers(1, 5)
 
 
-def advanced(history: History, move: Batch | int) -> History:
+def advanced(history: History, move: Batch | int, permissions: Permissions = USER) -> History:
     """Return the history after a batch or an undo, or the same history if it is refused."""
     if isinstance(move, int):
         books = states(history.initial, history.entries)
         possible = move < len(books) and books[move - 1].active != books[-1].active
         return history.undo(move) if possible else history
     try:
-        return history.record(apply(history.book, move, USER))
+        return history.record(apply(history.book, move, permissions))
     except BatchRefused:
         return history
+
+
+def success(book: RuleBook) -> list[tuple[str, RuleType | None]]:
+    return [(rule.id, rule.type) for rule in book.active if rule.type in SUCCESS]
 
 
 @given(st.lists(SINGLE | BATCHES | UNDO, max_size=12))
@@ -57,16 +62,36 @@ def test_no_id_is_assigned_twice(moves: list[Batch | int]) -> None:
     assert len(assigned) == len(set(assigned))
 
 
+@given(st.lists(SINGLE | BATCHES | UNDO, max_size=12))
+def test_the_log_reproduces_the_book(moves: list[Batch | int]) -> None:
+    history, book = History(initial=BOOK), BOOK
+    for move in moves:
+        before, history = history, advanced(history, move)
+        if history is before:
+            continue
+        if isinstance(move, int):
+            undone = states(BOOK, before.entries[: move - 1])[-1]
+            book = RuleBook(active=undone.active, next_number=book.next_number)
+        else:
+            book = apply(book, move, USER).on(book)
+        assert history.book == book
+    assert History.model_validate_json(history.model_dump_json()).book == book
+
+
 @given(st.lists(SINGLE, max_size=4), st.lists(EDITS, min_size=1, max_size=4))
 def test_a_batch_is_applied_whole_or_not_at_all(moves: list[Batch], edits: list[Edit]) -> None:
     book = BOOK
     for move in moves:
         book = advanced(History(initial=book), move).book
     before = book.model_dump_json()
+    change, faults = None, tuple[EditFault, ...]()
     try:
         change = apply(book, Batch(edits=tuple(edits), who="user", where="task/2"), USER)
     except BatchRefused as refused:
-        event(f"refused with {len(refused.faults)} faults")
+        faults = refused.faults
+    if change is None:
+        assert faults
+        event(f"refused with {len(faults)} faults")
     else:
         assert len(change.assigned) == sum(isinstance(edit, WriteRule) for edit in edits)
         after = change.on(book)
@@ -83,3 +108,25 @@ def test_every_cited_rule_exists(moves: list[Batch]) -> None:
         history = advanced(history, move)
         known = set(history.book.ids)
         assert all(known.issuperset(cites(rule)) for rule in history.book.active)
+
+
+@given(st.lists(SINGLE | BATCHES, max_size=12))
+def test_consolidation_keeps_success_rules_and_adds_no_rule(moves: list[Batch]) -> None:
+    more = [Rule(id=f"rule_{n}", type=type, content=f"About {type} {n}.") for n, type in enumerate(RuleType, start=4)]
+    book = RuleBook.of((*BOOK.active, *more))
+    history = History(initial=book)
+    for move in moves:
+        history = advanced(history, move, CONSOLIDATOR)
+        assert success(history.book) == success(book)
+        assert set(history.book.ids) <= set(book.ids)
+
+
+@given(
+    st.lists(SINGLE | BATCHES, max_size=12),
+    st.sampled_from([Case.FAILURE_IMPERFECT_RULES, Case.FAILURE_IMPERFECT_AGENT]),
+)
+def test_a_failure_changes_no_success_rules(moves: list[Batch], case: Case) -> None:
+    history = History(initial=BOOK)
+    for move in moves:
+        history = advanced(history, move, BUILDER[case])
+        assert success(history.book) == success(BOOK)

@@ -116,6 +116,13 @@ def test_an_imported_run_cannot_be_played(tmp_path: Path) -> None:
     assert ((tmp_path / "run" / "run.json").read_text(), events(tmp_path / "run")) == before
 
 
+def test_an_imported_run_of_a_known_environment_cannot_be_repeated(runs: dict[str, Path], tmp_path: Path) -> None:
+    here("export", runs["toy"], "--out", tmp_path / "x.jsonl")
+    here("import", tmp_path / "x.jsonl", "--out", tmp_path / "run")
+    assert "were played elsewhere" in refusal("replay", tmp_path / "run")
+    assert "exported from" in refusal("rerun", tmp_path / "run", "--out", tmp_path / "again")
+
+
 def _step(episode: Any) -> Any:
     return episode["rounds"][0]["steps"][0]
 
@@ -153,6 +160,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "solved or not": (changed(lambda t: t["ending"]["verdict"].update(solved=False)), "the verdict says not solved"),
     "a cause of success": (changed(lambda t: t["ending"].update(cause="done")), "if and only if it was not solved"),
     "no round": (changed(lambda t: t.update(rounds=[])), "there is no round"),
+    "half a character": (json.dumps(FOREIGN).replace("A kitchen.", "\\ud800"), "Invalid JSON"),
     "too deep": ("[" * 100_000, "recursion limit"),
     "a huge number": (json.dumps(FOREIGN).replace('"actions": 1', f'"actions": {"9" * 9_000}'), "number out of range"),
 }

@@ -17,7 +17,7 @@ from planbook.results.table import read_folder
 from planbook.results.telling import claim_lines
 from planbook.workers import Hosting
 from tests.command import ROOT
-from tests.flows import scripted
+from tests.flows import here, scripted
 from tests.rows import BROKEN, FAILED, SOLVED, Book, new_run, summary_of
 
 CAMP = (f"{ROOT}/tests/planner/camp.py:Camp", "pickaxe")
@@ -78,6 +78,14 @@ def test_a_false_claim_is_named_with_its_task(tmp_path: Path) -> None:
         "and solved 0; no claim 0."
     )
     assert named == "False claims: fetch/0 (claimed solved), fetch_two/1 (claimed solved)."
+
+
+def test_claims_are_printed_with_the_table(tmp_path: Path) -> None:
+    given = "--planner react --env textcraft --split test:2 --table --json".split()
+    model = f"scripted:{ROOT}/tests/claiming.py:boastful"
+    tested = here("test", *given, "--model", model, "--out", tmp_path / "run").result
+    assert tested["claims"]["claimed_and_not"] == 2
+    assert tested["table"]
 
 
 def test_a_claim_about_a_broken_or_unplayed_episode_is_not_false(tmp_path: Path) -> None:

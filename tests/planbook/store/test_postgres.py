@@ -44,6 +44,26 @@ def test_a_reader_waits_for_an_id_that_is_committed_late(schema: Schema, store: 
     assert read == [(1, "task/0"), (2, "task/1")]
 
 
+@pytest.mark.deep
+def test_a_reader_of_many_writers_misses_no_event(schema: Schema, store: Store) -> None:
+    def write(number: int) -> None:
+        with closing(Store(schema)) as own:
+            for n in range(100):
+                own.put(f"task/{number}", "act", n, {"n": n})
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    ids, read, writing = [0], [], True
+    while writing:
+        writing = any(writer.is_alive() for writer in writers)
+        for id, event in store.since(ids[-1]):
+            ids.append(id)
+            read.append((event.scope, event.n))
+    assert ids == sorted(ids)
+    assert sorted(read) == [(f"task/{number}", n) for number in range(4) for n in range(100)]
+
+
 def test_a_run_is_played_by_one_process_at_a_time(schema: Schema, store: Store) -> None:
     store.claim()
     with closing(Store(schema)) as other:

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from planbook.planner import Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage, read_recording
-from planbook.planner.errors import NotRecorded, UnknownModel
+from planbook.planner.errors import ModelError, ModelUnavailable, NotRecorded, UnknownModel
 from planbook.planner.models.types import Finish, asking, request_key
 from tests.ear import Ear
 
@@ -73,6 +73,21 @@ def test_incomplete_replies_are_not_recorded(tmp_path: Path, finish: Finish) -> 
     assert [model.complete(say("a"), Sampling()).finish for _ in range(2)] == [finish, finish]
     assert inner.asked == 2
     assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_errors_are_not_recorded(tmp_path: Path) -> None:
+    answers: list[str | ModelError] = [ModelUnavailable("away"), "here"]
+
+    def script(messages: Sequence[Message], sampling: Sampling) -> str:
+        answer = answers.pop(0)
+        if isinstance(answer, ModelError):
+            raise answer
+        return answer
+
+    model = RecordedModel(tmp_path / "a.jsonl", ScriptedModel(script))
+    with pytest.raises(ModelUnavailable):
+        model.complete(say("a"), Sampling())
+    assert model.complete(say("a"), Sampling()).text == "here"
 
 
 @example("0123456789" * 10, 2)

@@ -1,5 +1,7 @@
 """The scripted model, which is public."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from planbook.planner import Message, Model, Sampling, ScriptedModel
@@ -23,6 +25,13 @@ def test_a_list_of_texts_is_used_in_order_and_runs_out() -> None:
     assert [model.complete(ASK, Sampling()).text for _ in range(2)] == ["one", "two"]
     with pytest.raises(ModelRefused, match=r"all 2 replies scripted for scripted are used up.*'What now\?'"):
         model.complete(ASK, Sampling())
+
+
+def test_threads_share_the_texts() -> None:
+    model = ScriptedModel([str(number) for number in range(200)])
+    with ThreadPoolExecutor(4) as pool:
+        texts = list(pool.map(lambda _: model.complete(ASK, Sampling()).text, range(200)))
+    assert sorted(texts, key=int) == [str(number) for number in range(200)]
 
 
 def test_a_listener_gets_pieces_and_may_stop() -> None:
