@@ -90,7 +90,8 @@ KINDS = Path(__file__).with_name("kinds.json")
 
 @cache
 def _data() -> Mapping[str, Any]:
-    return json.loads(KINDS.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    data: Mapping[str, Any] = json.loads(KINDS.read_text(encoding="utf-8"))
+    return data
 
 
 def brand(dice: random.Random) -> str:

@@ -22,7 +22,7 @@ from planbook.envs.base import _MARK
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, raised_at
 from planbook.envs.registry import CannotLoad, execute_module, import_error, load_module
 from planbook.envs.resources import file_digest
-from planbook.envs.tools.environment import ENDING, RESERVED, Tool, ToolEnvironment, ToolFailed
+from planbook.envs.tools.environment import ENDING, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed
 from planbook.envs.tools.schemas import EMPTY, arguments_of_function, is_plain, plain_data, python_name
 from planbook.envs.tools.tasks import call_with
 from planbook.envs.types import Task
@@ -169,8 +169,8 @@ def _tool(source: tuple[str, ...], function: Callable[..., Any], *, method: bool
         raise UnknownEnvironment(f"{'.'.join(source)}: its annotations cannot be used: {_reason(error)}") from error
     returns = hints.get("return", EMPTY)
     returns = returns if is_plain(returns) else Any
-    effect = "read" if getattr(function, _MARK, ("",))[0] == "query" else ""
-    return Tool(name, arguments, returns, inspect.getdoc(function) or "", source, effect)  # type: ignore[arg-type]
+    effect: Effect = "read" if getattr(function, _MARK, ("",))[0] == "query" else ""
+    return Tool(name, arguments, returns, inspect.getdoc(function) or "", source, effect)
 
 
 def _reason(error: Exception) -> str:

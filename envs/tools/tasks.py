@@ -168,7 +168,7 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
         module = load_module((folder / place).resolve()) if place.endswith(".py") else import_module(place)
     except (CannotLoad, ImportError) as error:
         raise BadSelection(str(error)) from error
-    function = getattr(module, attribute, None)
+    function: object = getattr(module, attribute, None)
     if not callable(function):
         raise BadSelection(f"{place} has no function {attribute}")
     try:
@@ -180,7 +180,7 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
             f"{name} has the parameter {min(unknown)}; "
             f"the function of a judge may have {', '.join(sorted(JUDGE_PARAMETERS))}"
         )
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def _required_parameters(function: Callable[..., Any]) -> set[str]:
