@@ -55,6 +55,8 @@ def test_plans_that_differ_in_their_constants_have_the_same_shape(text: str, num
         ("def f(a, b): agent.go(a, b)\nf(a=1, b=2)", "def g(x, y): agent.go(x, y)\ng(x=1, y=2)", True),
         ("x = 1\ny = 2\nagent.go(x)", "x = 1\ny = 2\nagent.go(y)", False),
         ("agent.go('a')", "agent.take('a')", False),
+        ("getattr(agent, 'go')('a')", "getattr(agent, 'go')('b')", True),
+        ("getattr(agent, 'go')('a')", "getattr(agent, 'take')('a')", False),
         ("agent.go('a')", "agent.go(True)", False),
         ("agent.go(a='x')", "agent.go(b='x')", False),
     ],
@@ -166,6 +168,12 @@ def test_after_three_examples_a_constant_that_never_varied_is_no_parameter() -> 
         (only,) = found(*(put(what, "desk") for what in THINGS[:examples]))
         assert [each.name for each in only.parameters] == parameters
     assert [each.pattern for each in only.wordings] == ["put {what} in desk"]
+
+
+def test_the_name_of_an_attribute_is_no_parameter() -> None:
+    code = "look = getattr(agent, 'examine') if hasattr(agent, 'examine') else agent.look\nlook('mug 1')"
+    (only,) = found(Solved("mug", "examine the mug 1.", code))
+    assert [each.pattern for each in only.wordings] == ["examine {value}"]
 
 
 def test_constants_that_vary_independently_of_the_goals_give_no_procedure() -> None:
