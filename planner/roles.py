@@ -3,7 +3,8 @@
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -28,9 +29,7 @@ POLL_SECONDS = 0.05
 """Seconds between two checks of the budget, while a call waits for others to end."""
 _MAX_BRACKETS = 200
 """Maximum number of brackets that are tried as the beginning of a JSON value."""
-_FENCED = re.compile(
-    r"^[ \t]*(`{3,})[ \t]*(?:json)?[ \t]*\n(.*?)\n[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE
-)
+_FENCE = re.compile(r"^[ \t]*+(`{3,}+)[ \t]*+(?:json)?[ \t]*+\n", re.MULTILINE | re.IGNORECASE)
 _OPENERS: Mapping[type | None, str] = {dict: "{", list: "[", None: "{["}
 _KIND_NAMES: Mapping[type | None, str] = {
     dict: "an object in braces, {...}",
@@ -159,7 +158,7 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
     """Return the last JSON value of that kind in a reply; values in fences take precedence. Raises ValueError."""
     text = as_text(text)
     problems: list[tuple[int, str]] = []
-    fenced = (_whole(block[1], problems) for block in _FENCED.findall(text))
+    fenced = (_whole(block, problems) for block in _fenced_blocks(text))
     candidates = [value for values in fenced for value in values if kind is None or isinstance(value, kind)]
     candidates = candidates or (_whole(text, problems) if kind is None else [])
     candidates = candidates or _bare(text, _OPENERS[kind], problems)
@@ -167,6 +166,20 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
         return candidates[-1]
     reason = f": {max(problems)[1]}" if problems else ""
     raise ValueError(f"there is no JSON in the reply that can be read as {_KIND_NAMES[kind]}{reason}")
+
+
+def _fenced_blocks(text: str) -> Iterator[str]:
+    """Yield the contents of fenced blocks. Each kind of fence that is never closed is searched for only once."""
+    unclosed, at = set[str](), 0
+    while fence := _FENCE.search(text, at):
+        at = fence.end()
+        if fence[1] in unclosed:
+            continue
+        if end := re.compile(rf"\n[ \t]*+{fence[1]}[ \t]*+$", re.MULTILINE).search(text, at):
+            yield text[at : end.start()]
+            at = end.end()
+        else:
+            unclosed.add(fence[1])
 
 
 def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
@@ -212,8 +225,7 @@ def _decode(text: str, start: int) -> tuple[JsonValue, int]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    if twice := sorted({key for key in keys if keys.count(key) > 1}):
+    if twice := sorted(key for key, times in Counter(key for key, _ in pairs).items() if times > 1):
         raise _Unreadable(0, f"the key {twice[0]!r} stands twice in one object")
     return dict(pairs)
 

@@ -26,12 +26,20 @@ PAGES: Mapping[str, str] = {
         title="in"></iframe><div id=host></div><script>host.attachShadow({mode:'open'}).innerHTML=
         "<button onclick='document.title=2'>Shadow</button>"</script><iframe id=other title=foreign></iframe>
         <script>other.src=location.href.replace('127.0.0.1','localhost').replace('frames','two')</script>""",
+    "/inset": """<title>Inset</title><body style="margin:0"><button onclick="document.title='outer'">Outer</button><br>
+        <iframe style="padding:60px;border:5px solid;width:300px;height:300px;transform:scale(.5);transform-origin:0 0"
+        srcdoc="<body style='margin:0'><button onclick='parent.document.title=1'>One</button><br><br><br><br>
+        <button onclick='parent.document.title=2'>Two</button>"></iframe><br><iframe id=other></iframe><div id=host></div>
+        <script>other.src=location.search.slice(1);host.attachShadow({mode:'closed'}).innerHTML="<button onclick='document.title=3'>Closed</button>"</script>""",
+    "/sentence": "<title>Sentence</title>Your order number is 4711.",
     "/covered": """<title>Covered</title><button style="margin:40px">Under</button>
         <div role=dialog aria-label="Cookies" style="position:fixed;inset:0;background:#fff8">Cookies!</div>""",
     "/dialogs": """<title>Dialogs</title><button onclick="alert('first\\n[1] button')">Alert</button>
         <button onclick="document.title=confirm('sure?')">Confirm</button>
         <button onclick="document.title=prompt('who?','me')">Prompt</button>
         <button onclick="for(;;)alert('again')">Endless</button>
+        <button onclick="for(let i=0;i<9;i++)alert('again')">Nine</button>
+        <button onclick="document.querySelector('input').click()">Upload</button><input type=file hidden>
         <button onclick="window.addEventListener('beforeunload',e=>e.preventDefault())">Hold</button>""",
     "/links": """<title>Links</title><a href="/slow">Slow</a><a href="/file">File</a><a href="/two" target=_blank>New</a>
         <a href="http://127.0.0.1:1/x">Elsewhere</a><a href="file:///etc/passwd">Local</a><a href="/nowhere">Missing</a>
@@ -39,7 +47,8 @@ PAGES: Mapping[str, str] = {
         <button onclick="while(1){}">Loop</button><button onclick="window.open('/popup')">Popup</button>
         <button onclick="setTimeout(()=>fetch('/two').then(()=>out.textContent='fetched'),5)">Fetch</button><p id=out>-</p>
         <form method=post action="/post"><button>Post</button></form>
-        <button onclick="fetch('/hang')">Hang</button>""",
+        <button onclick="fetch('/hang')">Hang</button>
+        <button onclick="const w=window.open('/tall');setTimeout(()=>w.close(),20)">Brief</button>""",
     "/popup": "<title>Popup</title><script>alert('from a popup')</script><button onclick='window.close()'>Close me</button>",
     "/loops": "<title>Loops</title><p>before</p><script>while(1){}</script>",
     "/hash": """<title>Hash</title><a href="#/one">One</a><p id=out>none</p>

@@ -286,7 +286,7 @@ def _fold_atomic(node: AccessibilityNode) -> None:
 
 def _fold_container(node: AccessibilityNode) -> None:
     texts = [child for child in node.children if child.role == "text"]
-    if node.children and len(texts) == len(node.children):
+    if node.role != "page" and node.children and len(texts) == len(node.children):
         text = one_line(" ".join(child.name for child in texts))
         if len(texts) == 1 or node.name.replace(" ", "") == text.replace(" ", ""):
             node.name, node.children = node.name or text, []

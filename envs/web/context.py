@@ -42,6 +42,11 @@ class TabTarget:
     closed: bool = False
     """True if its page or the browser closed it."""
 
+    def check(self) -> None:
+        """Raise TabGone if it is gone."""
+        if self.gone:
+            raise TabGone("a page closed it" if self.closed else "the page crashed")
+
 
 @dataclass
 class News:
@@ -127,8 +132,7 @@ class Context:
 
     def call_all(self, target: TabTarget, commands: Sequence[Command]) -> list[Answer]:
         """Return a tab's answers to several commands, in order."""
-        if target.gone:
-            raise TabGone("the page crashed")
+        target.check()
         try:
             return self.connection.call_all(commands, session=target.session, seconds=self.patience)
         except NoAnswer as error:
@@ -180,8 +184,7 @@ class Context:
         """Wait until nothing more happens; return False if that takes longer than ``patience``."""
         start = time.monotonic()
         while (elapsed := time.monotonic() - start) < self.patience:
-            if target.gone:
-                raise TabGone("the page crashed")
+            target.check()
             received = self.connection.listen(QUIET)
             if not received and not target.traffic.busy:
                 return True
@@ -261,6 +264,12 @@ class Context:
         if self.news.dialogs <= MAX_DIALOGS:
             event = f" said {quoted(str(params['message']), 300)}" if params["message"] else " came up"
             self.news.add(f"A dialog ({kind}){event}; {result}.")
+        elif self.news.dialogs == MAX_DIALOGS + 1:
+            self.news.add("More dialogs came up and were answered.")
+
+    def _file_chooser(self, target: TabTarget, _: Params) -> None:
+        if not target.hidden:
+            self.news.add("The page asked for a file; there is none to give.")
 
     def _paused(self, target: TabTarget, params: Params) -> None:
         """Answer a paused request. A refused document gets an empty answer, which leaves the page where it is."""
@@ -285,5 +294,6 @@ _BROWSER_HANDLERS: Mapping[str, Any] = {
 _TAB_HANDLERS: Mapping[str, Any] = {
     "Inspector.targetCrashed": Context._crashed,
     "Page.javascriptDialogOpening": Context._dialog,
+    "Page.fileChooserOpened": Context._file_chooser,
     "Fetch.requestPaused": Context._paused,
 }

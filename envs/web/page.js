@@ -10,6 +10,7 @@
       return {refused: "is disabled"};
     }
     if (!element.checkVisibility({visibilityProperty: true})) return {refused: "is hidden"};
+    if (!this.placed()) return {refused: "is in a frame of another origin, which cannot be clicked on"};
     if (!this.points(node).length) this.show(element);
     let points = this.points(node);
     if (!points.length) return {refused: "has no place on the page that could be clicked on"};
@@ -46,17 +47,29 @@
     return points;
   },
   // The point in coordinates of the tab's window, and whether it is visible in all frames around it.
-  toWindow({x, y}) {
+  toWindow(point) {
     let seen = true;
     for (let view = window; view.frameElement; view = view.parent) {
-      const frame = view.frameElement, box = frame.getBoundingClientRect();
-      x += box.left + frame.clientLeft;
-      y += box.top + frame.clientTop;
-      seen &&= x >= 0 && y >= 0 && x < view.parent.innerWidth && y < view.parent.innerHeight;
+      point = this.around(view.frameElement, point);
+      seen &&= point.x >= 0 && point.y >= 0 && point.x < view.parent.innerWidth && point.y < view.parent.innerHeight;
     }
-    return {x, y, seen};
+    return {...point, seen};
   },
-  hit(root, x, y) {
+  // Return the point in coordinates of the page around a frame. The frame may be scaled, but not rotated.
+  around(frame, {x, y}) {
+    const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
+    return {
+      x: box.left + (frame.clientLeft + parseFloat(style.paddingLeft) + x) * box.width / frame.offsetWidth,
+      y: box.top + (frame.clientTop + parseFloat(style.paddingTop) + y) * box.height / frame.offsetHeight,
+    };
+  },
+  // Return true if the places of all frames around this page can be read.
+  placed() {
+    let view = window;
+    while (view.frameElement) view = view.parent;
+    return view === view.parent;
+  },
+  hit(root, {x, y}) {
     let top = root.elementFromPoint(x, y);
     while (top?.shadowRoot) {
       const inner = top.shadowRoot.elementFromPoint(x, y);
@@ -67,15 +80,12 @@
   },
   // Return the element that covers the point, or null if a click on it reaches the node.
   cover(node, point) {
-    const top = this.hit(document, point.x, point.y);
+    const top = this.hit(node.getRootNode(), point);
     if (!top || !this.reaches(top, node)) return top ?? document.documentElement;
-    let {x, y} = point;
     for (let view = window; view.frameElement; view = view.parent) {
-      const frame = view.frameElement, box = frame.getBoundingClientRect();
-      x += box.left + frame.clientLeft;
-      y += box.top + frame.clientTop;
-      const over = this.hit(frame.ownerDocument, x, y);
-      if (over !== frame) return over;
+      point = this.around(view.frameElement, point);
+      const over = this.hit(view.frameElement.getRootNode(), point);
+      if (over !== view.frameElement) return over;
     }
     return null;
   },

@@ -25,6 +25,7 @@ from planbook.sandbox.policy.rules import (
     MAX_DEPTH,
     MAX_KEYWORDS,
     MAX_NODES,
+    MAX_PATTERN_NAMES,
     MAX_SOURCE,
     MAX_STRING_REPETITIONS,
     NAME_HINTS,
@@ -219,6 +220,9 @@ def too_large(tree: ast.Module) -> Fault | None:
             return _too_large(f"more than {MAX_STRING_REPETITIONS:,} texts that are multiplied")
         if wide := next((node for node in level if _keywords(node) > MAX_KEYWORDS), None):
             return _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
+        patterns = [node.pattern for node in level if isinstance(node, ast.match_case)]
+        if wide := next((pattern for pattern in patterns if _names_bound(pattern) > MAX_PATTERN_NAMES), None):
+            return _too_large(f"a pattern that binds more than {MAX_PATTERN_NAMES} names", wide)
         has_finally = has_finally or any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if has_finally and _compiled_size(tree)[0] > MAX_COMPILED_NODES:
@@ -242,6 +246,11 @@ def _repeats_string(node: ast.AST) -> bool:
 def _keywords(node: ast.AST) -> int:
     """Return the number of keywords of a call, class or pattern. CPython compares each with all others."""
     return len(getattr(node, "keywords", ())) + len(getattr(node, "kwd_attrs", ()))
+
+
+def _names_bound(pattern: ast.pattern) -> int:
+    """Return the number of names that a pattern binds. CPython compares each with all others."""
+    return sum(isinstance(part, ast.MatchAs | ast.MatchStar | ast.MatchMapping) for part in ast.walk(pattern))
 
 
 def _compiled_size(node: ast.AST) -> tuple[int, int]:

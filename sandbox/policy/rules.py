@@ -17,6 +17,8 @@ MAX_DEPTH = 120
 """Maximum nesting of one cell's syntax tree."""
 MAX_KEYWORDS = 1_000
 """Maximum number of keywords of one call, class or pattern."""
+MAX_PATTERN_NAMES = 200
+"""Maximum number of names that the pattern of one ``case`` binds."""
 MAX_COMPILED_NODES = 4 * MAX_NODES
 """Maximum number of nodes that CPython compiles for one cell. It compiles ``finally`` blocks several times."""
 MAX_STRING_REPETITIONS = 500

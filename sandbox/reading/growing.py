@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import UnionType
 
 from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, closing_of, language_of, margin_of
-from planbook.sandbox.reading.syntax import parse_only
+from planbook.sandbox.reading.syntax import MAX_LINES, parse_only
 from planbook.sandbox.reading.unfenced import ProseScanner
 
 # Statements of code.
@@ -42,10 +42,10 @@ class Statement:
 
 
 class StatementFinder:
-    """Finds statements in lines of code as they arrive. A statement is complete when the next one begins.
+    """Finds statements in the first ``MAX_LINES`` lines of code as they arrive; more lines are refused in the end.
 
-    A line at the margin begins the next one unless it continues a statement (``else``, a closing bracket), if CPython
-    parses the lines before it as whole statements.
+    A statement is complete when the next one begins. A line at the margin begins the next one unless it continues a
+    statement (``else``, a closing bracket), if CPython parses the lines before it as whole statements.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class StatementFinder:
         """Add the next line, and return the statements that it completes."""
         self._lines.append(line)
         self._waiting += len(line) + 1
-        if _CONTINUES.match(line) or self._waiting < self._not_before:
+        if _CONTINUES.match(line) or self._waiting < self._not_before or len(self._lines) > MAX_LINES:
             return []
         if statements := self._take_statements(len(self._lines) - 1):
             self._waiting, self._not_before = len(line) + 1, 0

@@ -65,6 +65,19 @@ def test_dialogs_are_answered_and_reported(web: Web) -> None:
     assert "Title: 'Second'" in left.text
 
 
+def test_surplus_dialogs_and_requests_for_files_are_reported(web: Web) -> None:
+    act(web, "goto", "/dialogs")
+    nine = click(web, "nine").text
+    assert "it was closed. (3 times)" in nine
+    assert "More dialogs came up and were answered." in nine
+    assert "The page asked for a file; there is none to give." in click(web, "upload").text
+
+
+def test_a_tab_that_its_opener_closes_did_not_crash(web: Web) -> None:
+    act(web, "goto", "/links")
+    assert "crashed" not in click(web, "brief").text
+
+
 @pytest.mark.deep
 def test_endless_dialogs_cost_the_tab(base: str) -> None:
     environment = at(base, "/dialogs", patience=2)

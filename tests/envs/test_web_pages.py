@@ -12,7 +12,7 @@ from selenium.webdriver.common.by import By
 from planbook.envs.browser import chromium
 from planbook.envs.types import Observation
 from planbook.envs.web import Web
-from tests.webserver import Pages, act, at, click, number
+from tests.webserver import Pages, act, at, click, number, serving
 
 pytestmark = pytest.mark.browser
 
@@ -125,6 +125,27 @@ def test_frames_and_shadow_trees_belong_to_the_page(web: Web) -> None:
     assert "iframe 'foreign'" in seen.text
     assert "Title: '1'" in click(web, "inner").text
     assert "Title: '2'" in click(web, "shadow").text
+
+
+def test_clicks_in_a_padded_and_scaled_frame_reach_their_element(web: Web) -> None:
+    for name, title in (("one", "1"), ("two", "2"), ("closed", "3")):
+        on(web, "/inset")
+        assert f"Title: '{title}'" in act(web, "click", number(web, name, "button")).text
+
+
+def test_clicks_in_a_frame_of_another_origin_are_refused(base: str) -> None:
+    with serving() as other:
+        hosts = tuple(address.removeprefix("http://") for address in (base, other))
+        environment = at(base, f"/inset?{other}/two", allowed=hosts)
+        seen = act(environment, "click", number(environment, "home", "link"))
+        environment.close()
+    assert "is in a frame of another origin" in seen.text
+    assert "Title: 'Inset'" in seen.text
+
+
+def test_a_page_of_one_text_shows_it(web: Web) -> None:
+    assert "text 'Your order number is 4711.'" in on(web, "/sentence").text
+    assert number(web, "4711")
 
 
 def test_a_frame_of_another_site_is_not_read(base: str) -> None:

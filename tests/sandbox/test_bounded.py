@@ -42,6 +42,7 @@ PARAMETERS = ",".join(f"p{number}" for number in range(12_000))
 CODES = {
     "keywords": ("check", f"agent.open({','.join(f'k{number}=1' for number in range(9_000))})"),
     "keywords of a pattern": ("check", f"match x:\n case A({','.join(f'k{n}=1' for n in range(9_000))}): pass"),
+    "names of a pattern": ("check", f"match x:\n case [{PARAMETERS}]: pass"),
     "parameters": ("check", f"def f({PARAMETERS}): pass\n" + "f()\n" * 100),
     "parameters and calls": ("check", f"def f({PARAMETERS[:50_000]}0): pass\n" + "f(*a)\n" * 4_000),
     "unknown names": (
@@ -58,6 +59,7 @@ CODES = {
     "names of the module": ("scopes", "x = x = x = 1\n" * 4_900),
     "statements": ("statements", "This is a line: of prose\n" * 4_000),
     "streamed line": ("streamed", f"x = [{'1,' * 49_000}]"),
+    "streamed statements": ("streamed", "x=1\n" * 24_000),
     "streamed prose": ("streamed", "This is a line: of 'prose'\n" * 3_600),
     "fences in a string": ("reply", "x = '''\n" + "```\n" * 24_000),
     "fences in strings": ("reply", "'''\n```\n''' + \\\n" * 6_000),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.planner.graph.answers import shape_of
+from tests.sandbox.fuzz.size import SECONDS, seconds_of
 
 
 @pytest.mark.parametrize(
@@ -107,3 +108,20 @@ def test_any_text_is_an_answer_or_a_value_error(text: str) -> None:
     for written in ("text", "yes/no", "number", "whole", "one of: a, b", "any", "code", ["text"], {"a": "text"}):
         with suppress(ValueError):
             assert json.dumps(shape_of(written).read(text))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "```json\nx\n" * 10_000,
+        "```" + " " * 100_000,
+        "\n".join("`" * length for length in range(3, 440)),
+        "{" + ",".join(f'"{key}":0' for key in range(11_000)) + "}",
+    ],
+)
+def test_a_long_answer_is_read_within_a_second(reply: str) -> None:
+    def read() -> None:
+        with suppress(ValueError):
+            shape_of({"a": "any"}).read(reply)
+
+    assert seconds_of(read) < SECONDS or seconds_of(read) < SECONDS, "slow twice"
