@@ -16,10 +16,8 @@ from planbook.commands.beforehand import (
     check_naive,
     check_procedures,
     check_streams,
-    print_paper_settings,
     warn_missing_demonstrations,
 )
-from planbook.commands.published import with_table
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
@@ -66,6 +64,8 @@ def run_command(settings: Settings, table: bool) -> tuple[int, Summary]:
     """Play tasks of an environment with a planning method."""
     code, summary = play_settings(settings, "procedures")
     if table or settings.paper:
+        from planbook.commands.published import with_table
+
         summary = with_table(summary)
     return code, summary
 
@@ -99,6 +99,8 @@ def play(
             check_procedures(memory, config, tasks)
         warn_missing_demonstrations(config)
     if config.paper:
+        from planbook.commands.published import print_paper_settings
+
         print_paper_settings(config)
     made = inputs(config, tasks, hosting.prices)
     folder = out or new_folder(config)
