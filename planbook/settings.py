@@ -31,7 +31,7 @@ from planbook.config import (
 )
 from planbook.envs import Environment, Selection, load_environment
 from planbook.errors import BadArgument
-from planbook.manuals import TYPES_FILE, usual_starts
+from planbook.manuals import TYPES_FILE
 from planbook.option_values import Option, option, option_of, validate
 from planbook.planner import DEFAULT_ROLE, Sampling, method
 from planbook.runs import RunFile, file_named, is_run, model_named
@@ -267,6 +267,8 @@ class Settings(Playing, Building, Invocation):
         """
         values = {name: getattr(self, name) for name in Building.model_fields}
         if not self.was_given("start"):
+            from planbook.manuals import usual_starts
+
             values["start"] = usual_starts(self.environment().name, self.split or split)
         return Learning(**values)
 
