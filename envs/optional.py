@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from pydantic import BaseModel, JsonValue
 
-from planbook.envs.preconditions import Preconditions
 from planbook.envs.types import Action, ActionSpec, Observation, Requirement, Selection, Task
 
 if TYPE_CHECKING:
     from planbook.envs.base import Environment
+    from planbook.envs.preconditions import Preconditions
 
 
 class OptionalMembers:
@@ -54,7 +54,7 @@ class OptionalMembers:
         return task.params
 
     @classmethod
-    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions | None:
+    def preconditions(cls, task: Task, options: BaseModel | None = None) -> "Preconditions | None":
         """Return the preconditions of this task's actions, as far as an agent may know them; None if undeclared.
 
         ``planbook check --task`` checks plans against them before they run. Raises MissingRequirement.

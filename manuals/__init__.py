@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from planbook.manuals.formulator import PROMPTS, formulate
     from planbook.manuals.knowledge import (
         MANUAL_FILE,
-        TYPES_FILE,
         read_knowledge,
         replace_files,
         standalone,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from planbook.manuals.library import (
         DEMONSTRATIONS_FOLDER,
         SHIPPED,
+        TYPES_FILE,
         DemonstratingMemory,
         ProcedureLibrary,
         existing_demonstrations,

@@ -22,7 +22,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from planbook.envs import Environment
 from planbook.manuals.errors import BadKnowledge, BadManual
-from planbook.manuals.library import ProcedureLibrary
+from planbook.manuals.library import TYPES_FILE, ProcedureLibrary
 from planbook.manuals.markdown import parse
 from planbook.planner import BadProcedure, Procedure, parse_procedure
 from planbook.rules import FoundType, Knowledge, Reflection, Rule, RuleBook, Skill, rule_number
@@ -32,8 +32,8 @@ from planbook.sandbox import parse as parse_python
 LOG = logging.getLogger(__name__)
 RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
 """Files of a library, below the folder of the environment."""
-SKILLS, REFLECTIONS, TYPES_FILE, PROCEDURES = "skills.json", "reflections.json", "types.json", "procedures"
-"""The other files, and the folder of procedures."""
+SKILLS, REFLECTIONS, PROCEDURES = "skills.json", "reflections.json", "procedures"
+"""The other files besides TYPES_FILE, and the folder of procedures."""
 Part = TypeVar("Part")
 
 

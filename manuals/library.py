@@ -26,6 +26,8 @@ from planbook.sandbox import parse as parse_python
 
 SHIPPED = Path(__file__).parent
 """The folder of the shipped library: procedures, demonstrations and learned knowledge, by environment."""
+TYPES_FILE = "types.json"
+"""The file of the found task types in a library, below the folder of the environment."""
 _TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
 _SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 

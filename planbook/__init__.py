@@ -14,7 +14,7 @@ This package puts the parts together.
   ``learning`` learns from them, ``graphs`` runs prompt graphs alone.
 - Results: ``results`` computes them; ``compare`` compares runs, ``papers`` compares them with publications.
 - Output: the ``terminal``, the page of ``report``, the browser during the run (``watching``), and files for other
-  programs (``export``). ``wording`` formats figures and outcomes; ``writing`` writes files, ``console`` prints.
+  programs (``export``). ``wording`` formats figures, outcomes and events; ``writing`` writes files, ``console`` prints.
 - ``errors`` defines the errors and exit codes of the command line. ``lazily`` loads a package's modules on demand.
 
 Imports go one way: ``pyproject.toml`` has the order, and a test checks it.

@@ -5,9 +5,10 @@ in ``Invocation`` if it may change on resume. ``Config`` is recorded and compare
 ``planbook.settings.Settings``, which makes a ``Config``.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
@@ -322,3 +323,39 @@ def chosen_options(config: Config, environment: str) -> dict[str, JsonValue]:
         return options.model_validate(config.planner_options).in_force(environment)
     except (UnknownStrategy, ValidationError):
         return config.planner_options
+
+
+class PaperSettings(NamedTuple):
+    """The settings that ``--paper`` takes from a paper; those that the paper does not state are empty."""
+
+    paper: str = ""
+    options: Mapping[str, JsonValue] = {}
+    env_options: Mapping[str, JsonValue] = {}
+    sampling: Mapping[str, JsonValue] = {}
+    actions: int | None = None
+    without: tuple[str, ...] = ()
+    learning: Learning | None = None
+
+    def facts(self) -> dict[str, JsonValue]:
+        """Return the settings as JSON."""
+        learning = self.learning.model_dump(mode="json", exclude_unset=True) if self.learning else None
+        return {**self._asdict(), "learning": learning}
+
+    def __str__(self) -> str:
+        """Describe the settings in one line."""
+        actions = {} if self.actions is None else {"actions": self.actions}
+        groups = {
+            "planner": self.options,
+            "environment": self.env_options,
+            "sampling": self.sampling,
+            "episode": actions,
+        }
+        parts = [f"{title}: {_format_options(values)}" for title, values in groups.items() if values]
+        return "; ".join((*parts, *([f"without {', '.join(self.without)}"] if self.without else [])))
+
+
+NO_PAPER = PaperSettings()
+
+
+def _format_options(values: Mapping[str, JsonValue]) -> str:
+    return ", ".join(f"{name}={json.dumps(value)}" for name, value in values.items())

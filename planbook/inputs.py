@@ -10,15 +10,14 @@ from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
+from planbook import knowledge
 from planbook.config import RECORDINGS, Config
 from planbook.envs import Task, file_digest, folder_digest, known_environments, texts_digest
-from planbook.knowledge import PROCEDURES, learned_in, start_of, with_manual
-from planbook.manuals import DEMONSTRATIONS_FOLDER, SHIPPED, usual_starts
-from planbook.manuals import PROMPTS as MANUALS
+from planbook.knowledge import PROCEDURES
+from planbook.manuals import DEMONSTRATIONS_FOLDER, SHIPPED
 from planbook.planner import DEFAULT_ROLE, METHODS, Sampling, is_method_file, method, registered_methods
 from planbook.planner import PROMPTS as PLANNER
 from planbook.planner import SHIPPED_PRICES as PRICES
-from planbook.rules import PROMPTS as RULES
 from planbook.runs import CONFIG_FILE, MadeOf, Run, is_run
 
 PROMPT_DIGITS = 16
@@ -117,7 +116,11 @@ def prompt_digests(config: Config) -> dict[str, str]:
     if strategy.roles:
         digests |= _template_digests({**PLANNER.files(*EVERYWHERE), **strategy.templates})
     if config.learning is not None:
-        digests |= _template_digests({**PLANNER.files(*EVERYWHERE, *LEARNING), **RULES.files(), **MANUALS.files()})
+        from planbook.manuals import PROMPTS as MANUALS
+        from planbook.rules import PROMPTS as RULES
+
+        digests |= _template_digests(PLANNER.files(*EVERYWHERE, *LEARNING))
+        digests |= _template_digests({**RULES.files(), **MANUALS.files()})
     if texts := options.texts(config.environment.name):
         digests |= graph_templates() | {name: texts_digest([text])[:PROMPT_DIGITS] for name, text in texts.items()}
     return digests
@@ -138,7 +141,7 @@ def knowledge_digests(config: Config) -> dict[str, str]:
     """Return the digests of the library, the starts and the demonstrations. Raises BadStart, BadRun."""
     digests = _library_digests(config)
     if names := _start_names(config):
-        digests["start"] = texts_digest([start_of(config, names).model_dump_json()])
+        digests["start"] = texts_digest([knowledge.start_of(config, names).model_dump_json()])
     return digests | _demonstration_digests(config)
 
 
@@ -158,15 +161,21 @@ def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
             return {}
-        knowledge = {group: with_manual(run, group, state) for group, state in learned_in(run, config.after).items()}
-        return {f"learnt ({group})": texts_digest([known.model_dump_json()]) for group, known in knowledge.items()}
+        return {
+            f"learnt ({group})": texts_digest([knowledge.with_manual(run, group, state).model_dump_json()])
+            for group, state in knowledge.learned_in(run, config.after).items()
+        }
 
 
 def _start_names(config: Config) -> tuple[str, ...]:
     """Return the names of the starts that the run may use: its own, else the default ones if it asks a model."""
     if config.learning is not None:
         return config.learning.start
-    return usual_starts(config.environment.name, config.selection.split or "") if method(config.planner).roles else ()
+    if not method(config.planner).roles:
+        return ()
+    from planbook.manuals import usual_starts
+
+    return usual_starts(config.environment.name, config.selection.split or "")
 
 
 def _demonstration_digests(config: Config) -> dict[str, str]:

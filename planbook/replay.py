@@ -14,9 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.envs import EnvsError, MissingRequirement
 from planbook.planner import (
-    NOT_JUDGED,
     Body,
-    Cell,
     Ending,
     EpisodeStopped,
     EventKind,
@@ -29,15 +27,13 @@ from planbook.planner import (
     Reply,
     Roles,
     Sampling,
-    Step,
-    call_of,
     journal_place,
     pass_on,
     play,
 )
 from planbook.runs import Entry, Run, last_path, recorded_endings
-from planbook.wording import UNPLAYED, counted, outcome_of, score_of, why
-from planbook.workers import EpisodeWorker, Hosting, Steering
+from planbook.wording import UNPLAYED, describe, outcome_of, why
+from planbook.workers import EpisodeWorker, Hosting, Steering, in_threads, workers_of
 
 OnComparison = Callable[[Entry, "Comparison"], None]
 Events = Mapping[Any, Body]
@@ -183,8 +179,6 @@ class RerunModel:
 
 def replay_run(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
     """Play every recorded episode again in threads and compare it. Returns False if Ctrl-C stopped the replay."""
-    from planbook.workers import in_threads, workers_of  # every command imports this module, but few replay a run
-
     entries, endings, steering = run.entries(), recorded_endings(run), Steering()
     waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
     compared: queue.SimpleQueue[tuple[Entry, Comparison]] = queue.SimpleQueue()
@@ -266,39 +260,3 @@ def _with_ending(
     elif is_renaming(recorded, journal.events, run.config.environment.object_ids):
         changed = {"sameness": Sameness.RENAMED}
     return comparison.model_copy(update=changed)
-
-
-NOTHING = "nothing (the recording ends here)"
-
-
-def describe(kind: str, body: Any) -> str:
-    """Describe an event in words; without words for its kind, return its body as text."""
-    if body is None:
-        return NOTHING
-    return IN_WORDS[kind](body) if kind in IN_WORDS else str(body)
-
-
-def _task(body: Any) -> str:
-    return f"{body['task']['id']}: {body['task']['goal']}\n{body['observation']['text']}"
-
-
-def _act(body: Any) -> str:
-    step = Step.model_validate(body)
-    return f"  line {step.line}: {call_of(step.action)} -> {step.observation.text}"
-
-
-def _cell(body: Any) -> str:
-    cell = Cell.model_validate(body)
-    faults = "".join(f"\n  {fault}" for fault in cell.feedback.faults)
-    return f"{cell.source}: {cell.feedback.kind}{faults}"
-
-
-def _outcome(body: Any) -> str:
-    ending = Ending.model_validate(body)
-    after = f"after {counted(ending.actions, 'action')}{score_of(ending)}"
-    if ending.cause == NOT_JUDGED:
-        return f"{outcome_of(ending)}; {ending.message} ({after})"
-    return f"{outcome_of(ending)}{why(ending)} {after}"
-
-
-IN_WORDS: Mapping[str, Callable[[Any], str]] = {"task": _task, "act": _act, "cell": _cell, "outcome": _outcome}

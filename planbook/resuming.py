@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
@@ -12,9 +12,9 @@ from planbook.console import ERRORS
 from planbook.envs import Selection, Task
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import inputs
-from planbook.knowledge import RETRIEVAL, learned_at
-from planbook.learning.tasks import learning_path, tasks_of
-from planbook.planner import Body, Budget, EventKind, GivenCode, Step, Trajectory, call_of, method, read_trajectory
+from planbook.knowledge import RETRIEVAL, learned_at, learning_path
+from planbook.learning.tasks import tasks_of
+from planbook.planner import Body, Budget, EventKind, Step, call_of, method
 from planbook.runs import (
     Entry,
     Fork,
@@ -30,6 +30,9 @@ from planbook.runs import (
 )
 from planbook.wording import counted, listed
 from planbook.workers import Hosting
+
+if TYPE_CHECKING:
+    from planbook.planner import GivenCode, Trajectory
 
 MADE_OF = "made_of"
 """Key of all present inputs in the event of an invocation that found changes, or the original inputs again."""
@@ -150,13 +153,15 @@ def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, p
 
 
 def prepare_fork(
-    folder: Path, entry: Entry, at: int, repeat: Repeat, plan: GivenCode | None, without: Sequence[str]
+    folder: Path, entry: Entry, at: int, repeat: Repeat, plan: "GivenCode | None", without: Sequence[str]
 ) -> Repeat:
     """Prepare to continue an episode from an action with another plan, other models or less knowledge.
 
     An episode of a building run gets the knowledge that the run had before it. Raises BadArgument if the episode has
     fewer than ``at`` actions.
     """
+    from planbook.planner import read_trajectory
+
     with closing(Run.open(folder)) as run:
         episode = read_trajectory(path := last_path(run, entry), run.store.events(path))
         models, builds = run.config.models, run.config.learning is not None
@@ -187,7 +192,7 @@ def prepare_fork(
     return repeat._replace(config=config.model_copy(update=new), tasks=tasks, forked=fork)
 
 
-def _kept_steps(episode: Trajectory, at: int) -> list[Step]:
+def _kept_steps(episode: "Trajectory", at: int) -> list[Step]:
     """Return the steps kept up to action ``at``: those of the round under way by then, without undone ones."""
     for played in episode.rounds:
         if at <= len(played.steps):

@@ -16,12 +16,14 @@ from planbook.config import (
     GIVEN,
     LEARNED_LIBRARY,
     LIBRARIES,
+    NO_PAPER,
     UNTYPED,
     Building,
     Config,
     Invocation,
     Learning,
     Names,
+    PaperSettings,
     Playing,
     SourceOfTypes,
     by_role,
@@ -29,9 +31,8 @@ from planbook.config import (
 )
 from planbook.envs import Environment, Selection, load_environment
 from planbook.errors import BadArgument
-from planbook.manuals import TYPES_FILE, usual_starts
+from planbook.manuals import TYPES_FILE
 from planbook.option_values import Option, option, option_of, validate
-from planbook.papers.settings import NO_PAPER, PaperSettings, paper_settings
 from planbook.planner import DEFAULT_ROLE, Sampling, method
 from planbook.runs import RunFile, file_named, is_run, model_named
 from planbook.workers import Hosting
@@ -190,6 +191,8 @@ class Settings(Playing, Building, Invocation):
         """Return the settings of the method's paper if --paper was given, else NO_PAPER. Raises BadArgument."""
         if not self.paper:
             return NO_PAPER
+        from planbook.papers.settings import paper_settings
+
         return paper_settings(planner, self.env, self.split.partition(":")[0], self.chosen_types, building=building)
 
     def with_default_tasks(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:
@@ -264,6 +267,8 @@ class Settings(Playing, Building, Invocation):
         """
         values = {name: getattr(self, name) for name in Building.model_fields}
         if not self.was_given("start"):
+            from planbook.manuals import usual_starts
+
             values["start"] = usual_starts(self.environment().name, self.split or split)
         return Learning(**values)
 

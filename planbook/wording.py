@@ -1,8 +1,9 @@
-"""Wording of counts, figures and outcomes in all output, and escaping of text from outside."""
+"""Wording of counts, figures, outcomes and events in all output, and escaping of text from outside."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from planbook.planner import NOT_JUDGED, Ending, FeedbackKind, Outcome
+from planbook.planner import NOT_JUDGED, Cell, Ending, FeedbackKind, Outcome, Step, call_of
 
 NO_FIGURE = "-"
 """Shown in place of a missing figure."""
@@ -80,3 +81,40 @@ def score_of(ending: Ending) -> str:
     """Return a partial score after a comma; empty for 0 and 1."""
     score = ending.verdict.score
     return f", score {score:.2g}" if 0 < score < 1 else ""
+
+
+NOTHING = "nothing (the recording ends here)"
+
+
+def describe(kind: str, body: Any) -> str:
+    """Describe an event in words; without words for its kind, return its body as text."""
+    if body is None:
+        return NOTHING
+    return DESCRIBED[kind](body) if kind in DESCRIBED else str(body)
+
+
+def _task(body: Any) -> str:
+    return f"{body['task']['id']}: {body['task']['goal']}\n{body['observation']['text']}"
+
+
+def _act(body: Any) -> str:
+    step = Step.model_validate(body)
+    return f"  line {step.line}: {call_of(step.action)} -> {step.observation.text}"
+
+
+def _cell(body: Any) -> str:
+    cell = Cell.model_validate(body)
+    faults = "".join(f"\n  {fault}" for fault in cell.feedback.faults)
+    return f"{cell.source}: {cell.feedback.kind}{faults}"
+
+
+def _outcome(body: Any) -> str:
+    ending = Ending.model_validate(body)
+    after = f"after {counted(ending.actions, 'action')}{score_of(ending)}"
+    if ending.cause == NOT_JUDGED:
+        return f"{outcome_of(ending)}; {ending.message} ({after})"
+    return f"{outcome_of(ending)}{why(ending)} {after}"
+
+
+DESCRIBED: Mapping[str, Callable[[Any], str]] = {"task": _task, "act": _act, "cell": _cell, "outcome": _outcome}
+"""The words for each kind of event that has them."""

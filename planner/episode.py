@@ -9,7 +9,6 @@ from pydantic import JsonValue, TypeAdapter
 
 from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
 from planbook.planner.agent import AGENT, plan_functions, plan_value, seen_task
-from planbook.planner.dry_runs import dry_run_of
 from planbook.planner.ending import Judgement, broken_ending, ending_of
 from planbook.planner.errors import (
     CellOver,
@@ -243,6 +242,8 @@ class Episode:
         scope = self.current_scope.child(name)
         frame = self._open_frame(scope, functions or {}, helpers, task or {})
         if (dry_run or self.settings.dry_run) and not any(name.startswith(f"{AGENT}.") for name in functions or {}):
+            from planbook.planner.dry_runs import dry_run_of  # few runs check their cells in this way
+
             plan_task = {**seen_task(self.task, self.observation), **(task or {})}
             frame.dry_run = dry_run_of(self.environment, self._own_task, frame.functions, plan_task, lambda: self.steps)
         try:

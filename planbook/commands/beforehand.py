@@ -7,7 +7,6 @@ from planbook.console import ERRORS
 from planbook.envs import Task, UnknownEnvironment, known_environments, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import existing_demonstrations
-from planbook.papers.settings import paper_settings
 from planbook.planner import METHODS, Memory, method
 
 
@@ -61,13 +60,6 @@ def _has_naive(environment: str) -> bool:
         return bool(load_environment(environment).naive)
     except UnknownEnvironment:  # registered by another package that cannot be imported
         return False
-
-
-def print_paper_settings(config: Config) -> None:
-    """Print the settings of the paper."""
-    building, chosen = config.learning is not None, config.selection
-    settings = paper_settings(config.planner, config.env, chosen.split or "", chosen.types, building=building)
-    ERRORS.print(f"Settings of {settings.paper}: {settings}", soft_wrap=True, markup=False, highlight=False)
 
 
 def warn_missing_demonstrations(config: Config) -> None:

@@ -11,15 +11,13 @@ import click
 from pydantic import JsonValue
 from rich.console import Console
 
-from planbook import errors
+from planbook import errors, knowledge
 from planbook.commands.beforehand import (
     check_naive,
     check_procedures,
     check_streams,
-    print_paper_settings,
     warn_missing_demonstrations,
 )
-from planbook.commands.published import with_table
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
@@ -27,14 +25,13 @@ from planbook.inputs import inputs
 from planbook.knowledge import (
     EVERYTHING,
     check_ablations,
-    fresh_beginning,
     group_of,
     learned_at,
-    learned_in,
-    learned_memory,
+    learning_path,
     memory_of,
+    playing_memory,
 )
-from planbook.learning.tasks import learning_path, playing_memory, tasks_of
+from planbook.learning.tasks import tasks_of
 from planbook.options import JSON, PLAYING, TABLE, Command, options
 from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, Memory, ModelError, Outcome
 from planbook.results.learning_cost import cost_line
@@ -66,6 +63,8 @@ def run_command(settings: Settings, table: bool) -> tuple[int, Summary]:
     """Play tasks of an environment with a planning method."""
     code, summary = play_settings(settings, "procedures")
     if table or settings.paper:
+        from planbook.commands.published import with_table
+
         summary = with_table(summary)
     return code, summary
 
@@ -99,6 +98,8 @@ def play(
             check_procedures(memory, config, tasks)
         warn_missing_demonstrations(config)
     if config.paper:
+        from planbook.commands.published import print_paper_settings
+
         print_paper_settings(config)
     made = inputs(config, tasks, hosting.prices)
     folder = out or new_folder(config)
@@ -247,7 +248,7 @@ def _show_learned(results: RunResults, out: Console) -> None:
     run = results.run
     assert run.config.learning is not None
     folders, max_rules = export(run), run.config.learning.max_rules
-    for group, state in learned_in(run).items():
+    for group, state in knowledge.learned_in(run).items():
         known, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
         out.print(
             f"{title}{counted(len(known.rules), 'rule')} after {counted(len(state.history.entries), 'change')}, "
@@ -275,7 +276,7 @@ def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
     if config.learning is None:
         return memory_of(config)
     group = group_of(config.learning, tasks[0].type)
-    return playing_memory(config, learned_memory(config, fresh_beginning(config, group).knowledge))
+    return playing_memory(config, knowledge.learned_memory(config, knowledge.fresh_beginning(config, group).knowledge))
 
 
 def _play_with_progress(

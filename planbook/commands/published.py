@@ -1,16 +1,24 @@
-"""The figures of a run compared with those of the method's papers (``--table``)."""
+"""The settings of a method's papers (``--paper``), and their figures compared with those of a run (``--table``)."""
 
 from contextlib import closing
 from pathlib import Path
 
 from planbook.config import Config
-from planbook.console import console
+from planbook.console import ERRORS, console
 from planbook.papers.comparison import PaperComparison, compare_with_papers
 from planbook.papers.published import publications
+from planbook.papers.settings import paper_settings
 from planbook.papers.tables import paper_tables
 from planbook.results.summary import Summary
 from planbook.runs import Run
 from planbook.terminal.printing import print_parts
+
+
+def print_paper_settings(config: Config) -> None:
+    """Print the settings of the paper."""
+    building, chosen = config.learning is not None, config.selection
+    settings = paper_settings(config.planner, config.env, chosen.split or "", chosen.types, building=building)
+    ERRORS.print(f"Settings of {settings.paper}: {settings}", soft_wrap=True, markup=False, highlight=False)
 
 
 class Tested(Summary):

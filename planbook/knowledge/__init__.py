@@ -1,7 +1,9 @@
 """The knowledge that a run plays with.
 
-``state`` is the knowledge of a building run after each episode, and the parts of it that can be left out. ``memory`` is
-the part that a planner recalls for a task, from a building run or a library in a folder.
+- ``memory`` is what a planner recalls for a task: stored procedures, or what was ``learned`` by a building run or is in
+  the files of a library.
+- ``state`` is the knowledge of a building run after each episode; ``record`` has the steps of learning in its events.
+- ``parts`` are the parts of knowledge that a run can leave out.
 """
 
 from typing import TYPE_CHECKING
@@ -9,23 +11,25 @@ from typing import TYPE_CHECKING
 from planbook import lazily
 
 if TYPE_CHECKING:
-    from planbook.knowledge.memory import PROCEDURES, known_parts, learned_memory, memory_of, with_demonstrations
-    from planbook.knowledge.state import (
-        ABLATIONS,
+    from planbook.knowledge.learned import known_parts, learned_memory
+    from planbook.knowledge.memory import PROCEDURES, memory_of, playing_memory, with_demonstrations
+    from planbook.knowledge.parts import ABLATIONS, RETRIEVAL, check_ablations
+    from planbook.knowledge.record import (
         EVERYTHING,
         LEARNED,
-        RETRIEVAL,
         SPOILT,
-        KnowledgeState,
         beginning_path,
-        check_ablations,
-        check_environment,
-        form_without,
         formulating_path,
-        fresh_beginning,
         group_of,
         learn_once,
         learned_at,
+        learning_path,
+    )
+    from planbook.knowledge.state import (
+        KnowledgeState,
+        check_environment,
+        form_without,
+        fresh_beginning,
         learned_in,
         read_undone,
         start_of,

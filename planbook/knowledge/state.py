@@ -1,131 +1,24 @@
 """The knowledge of a building run: after each episode, by group of tasks, and with changes undone by hand."""
 
-import itertools
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import partial
 from typing import Any
 
-from planbook.config import SHIPPED_LIBRARY, Config, Learning
+from planbook.config import SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument
-from planbook.manuals import Manual, Start, excerpt, read_knowledge, read_start, within
-from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
+from planbook.knowledge.record import (
+    EVERYTHING,
+    LEARNED,
+    SPOILT,
+    beginning_path,
+    formulating_path,
+    group_of,
+    learned_at,
+)
+from planbook.manuals import Manual, Start, read_knowledge, read_start, within
 from planbook.rules import Citation, Form, History, Knowledge, Learned, RuleBook, count
 from planbook.runs import Run, is_run
-from planbook.store import RESTART, Watch, started_over
 from planbook.wording import counted
-
-RETRIEVAL = "retrieval"
-ABLATIONS: Mapping[str, str] = {
-    "rules": "no rules at all: the planner with its skill and reflection libraries",
-    "libraries": "neither skills nor reflections",
-    "online": "rules are built after all episodes have been played, not in between",
-    "cases": "the Builder gets one prompt for every case",
-    "classification": "the Builder is not asked whose fault an error was",
-    "formulation": "the rules as a list, although there is a manual",
-    "types": "rules without a type",
-    "examples": "rules without an example",
-    "logs": "rules without a validation log",
-    "helpers": "no helper methods: neither as rules nor defined beforehand nor encouraged",
-    RETRIEVAL: "every rule in the prompt, not only those that the task needs",
-    "cooperation": "the Builder does not see the planner's thoughts, and the planner names no rules",
-}
-
-
-SKILL = "skill:"
-SINGLE = re.compile(rf"rule_\d+|{SKILL}.+")
-"""Matches the name of a rule, or of a task type's skill, which stands for the procedure made from it, too."""
-
-
-def check_ablations(names: Iterable[str], *, building: bool = False) -> None:
-    """Raise BadArgument for an unknown name; while ``building``, also for a single rule or skill."""
-    single = [] if building else [name for name in names if SINGLE.fullmatch(name)]
-    if unknown := sorted(set(names) - set(ABLATIONS) - set(single)):
-        known = "\n".join(f"  {name}: {meaning}" for name, meaning in ABLATIONS.items())
-        others = "" if building else " rule_N, skill:TYPE and"
-        raise BadArgument(f"--without {unknown[0]}: there is no such part; there are{others}\n{known}")
-
-
-def check_single(names: Iterable[str], known: Iterable[Knowledge]) -> None:
-    """Raise BadArgument for a single rule or skill that does not exist."""
-    existing = sorted({name for knowledge in known for name in single_parts(knowledge)})
-    if unknown := sorted(name for name in set(names) - set(existing) if SINGLE.fullmatch(name)):
-        raise BadArgument(f"--without {unknown[0]}: there is no such rule or skill; known: {', '.join(existing)}")
-
-
-def single_parts(knowledge: Knowledge) -> list[str]:
-    """Return the names of the rules and skills that can be left out one by one."""
-    kinds = sorted({*knowledge.skills, *knowledge.procedures})
-    return [*(rule.id for rule in knowledge.rules), *(f"{SKILL}{kind}" for kind in kinds)]
-
-
-def without_single(knowledge: Knowledge, names: Collection[str]) -> Knowledge:
-    """Return the knowledge without the named rules and skills; the manual loses only the rules.
-
-    The procedure made from a skill is left out with it.
-    """
-    named = {name for name in names if SINGLE.fullmatch(name)} & set(single_parts(knowledge))
-    if not named:
-        return knowledge
-    rules = tuple(rule for rule in knowledge.rules if rule.id not in named)
-    kept: dict[str, Any] = {
-        part: {kind: value for kind, value in getattr(knowledge, part).items() if f"{SKILL}{kind}" not in named}
-        for part in ("skills", "procedures")
-    }
-    manual = excerpt(knowledge.manual, rules) if knowledge.manual and rules else ""
-    return knowledge.model_copy(update={**kept, "rules": rules, "manual": manual})
-
-
-def form_without(names: Iterable[str]) -> Form:
-    """Return the form of rules without these parts."""
-    left_out = set(names)
-    return Form(
-        types="types" not in left_out,
-        examples="examples" not in left_out,
-        logs="logs" not in left_out,
-        helper_methods="helpers" not in left_out,
-    )
-
-
-SPOILT = "spoilt"
-"""Key of the reason in the event of a failed step, which is then started over."""
-
-
-def learn_once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch: Watch | None = None) -> Any:
-    """Return the ``learnt`` event of a step, made once by ``make``; ``watch`` is called with every new event.
-
-    A step starts over, in ``PATH/restart/N``, if its record no longer fits, for example after an undo by hand; and on
-    the next call if a reply was unusable. Raises UnusableReply, ModelError, BudgetEnded.
-    """
-    for attempt in _attempts(path):
-        scope = Scope(run.journal(attempt, watch), attempt, roles)
-        try:
-            learned = scope.once("learnt", partial(make, scope))
-        except JournalMismatch as mismatch:
-            scope.journal.put(attempt, "learnt", 0, {SPOILT: str(mismatch)})
-        except UnusableReply as unusable:
-            scope.journal.put(attempt, "learnt", 0, {SPOILT: str(unusable)})
-            raise
-        else:
-            if SPOILT not in learned:
-                return learned
-    raise AssertionError("there is always another attempt")
-
-
-def learned_at(run: Run, path: str) -> Any:
-    """Return the ``learnt`` event of a step, or None if it is not finished."""
-    return next((row.body for row in run.store.events(path, "learnt") if SPOILT not in row.body), None)
-
-
-def _attempts(path: str) -> Iterator[str]:
-    yield path
-    yield from (started_over(path, number) for number in itertools.count(1))
-
-
-EVERYTHING = "all"
-"""The group of all tasks, unless rules are kept for each type."""
-LEARNED = re.compile(rf"learn/(\d+)({RESTART}\d+)?")
 
 
 class KnowledgeState(Learned):
@@ -162,11 +55,6 @@ class KnowledgeState(Learned):
         return self.model_copy(update={"history": history, "knowledge": knowledge, "citations": citations})
 
 
-def group_of(learning: Learning, task_type: str) -> str:
-    """Return the group of tasks that shares the rules of a type."""
-    return task_type if learning.per_type else EVERYTHING
-
-
 def beginning(run: Run, group: str) -> KnowledgeState:
     """Return the knowledge of a run before its first episode: as recorded, or as it would begin now."""
     recorded = learned_at(run, beginning_path(group))
@@ -196,16 +84,22 @@ def start_of(config: Config, names: Sequence[str]) -> Start:
     return read_start(config.environment.name, names, helpers="helpers" not in config.without)
 
 
+def form_without(names: Iterable[str]) -> Form:
+    """Return the form of rules without these parts."""
+    left_out = set(names)
+    return Form(
+        types="types" not in left_out,
+        examples="examples" not in left_out,
+        logs="logs" not in left_out,
+        helper_methods="helpers" not in left_out,
+    )
+
+
 def _join_examples(known: str, starting: str) -> str:
     """Join the examples of the library and of the starts (appendix D), or return one if it contains the other."""
     if known.strip() in starting:
         return starting
     return known if starting.strip() in known else f"{known}\n{starting}"
-
-
-def beginning_path(group: str) -> str:
-    """Return the scope in which the initial knowledge of a group is recorded."""
-    return f"beginning/{group}"
 
 
 def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
@@ -274,8 +168,3 @@ def with_manual(run: Run, group: str, state: KnowledgeState, tokens: int | None 
     manual = Manual.model_validate(recorded["manual"])
     cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
     return state.knowledge.model_copy(update={"manual": within(manual, state.knowledge.rules, tokens, cited)})
-
-
-def formulating_path(group: str, state: KnowledgeState) -> str:
-    """Return the scope in which the present rules are formulated."""
-    return f"formulate/{group}/{len(state.history.entries)}"

@@ -17,12 +17,12 @@ from planbook.knowledge import (
     group_of,
     learn_once,
     learned_memory,
+    learning_path,
     read_undone,
     with_undone,
 )
 from planbook.learning.finding import find_type, typed_episode, with_found_type
 from planbook.learning.procedures import ProcedureWriter
-from planbook.learning.tasks import learning_path
 from planbook.planner import (
     Body,
     Conclusion,

@@ -13,10 +13,10 @@ from planbook.knowledge import (
     formulating_path,
     learn_once,
     learned_in,
+    playing_memory,
     with_manual,
 )
 from planbook.learning.learner import Learner
-from planbook.learning.tasks import playing_memory
 from planbook.manuals import MANUAL_FILE, replace_files, write_knowledge
 from planbook.manuals import formulate as ask_formulator
 from planbook.planner import BudgetEnded, Ending, ModelError, Outcome, Scope, UnusableReply, never_stopped

@@ -1,4 +1,4 @@
-"""The parts of learning that every run uses: its tasks, its memory, and the scopes of what it learns."""
+"""The tasks of a run; those of a building run are drawn."""
 
 import random
 from collections.abc import Sequence
@@ -6,10 +6,6 @@ from collections.abc import Sequence
 from planbook.config import FOUND, Config
 from planbook.envs import Task
 from planbook.errors import BadArgument
-from planbook.knowledge import PROCEDURES, memory_of, with_demonstrations
-from planbook.manuals import types_to_build_on
-from planbook.planner import Memory
-from planbook.runs import Entry
 
 
 def tasks_of(config: Config) -> Sequence[Task]:
@@ -39,6 +35,8 @@ def building_tasks(config: Config) -> list[Task]:
     tasks = config.environment.select(config.selection, config.environment_options)
     if config.selection.ids:
         return tasks
+    from planbook.manuals import types_to_build_on  # only building draws tasks
+
     chosen = types_to_build_on(config.environment.name, sorted({task.type for task in tasks}))
     drawn: list[Task] = []
     for kind in chosen:
@@ -59,13 +57,3 @@ def check_learning(config: Config) -> None:
     split, _, count = verify.partition(":")
     if verify and not (split in known and count.isdecimal() and int(count)):
         raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {known[0]}:20; the splits: {', '.join(known)}")
-
-
-def playing_memory(config: Config, learned: Memory) -> Memory:
-    """Return the memory of a building run's planner: what was learned so far, or the library's stored procedures."""
-    return memory_of(config) if config.planner == PROCEDURES else with_demonstrations(config, learned)
-
-
-def learning_path(entry: Entry) -> str:
-    """Return the scope of the learning from an episode."""
-    return f"learn/{entry.index}"

@@ -1,16 +1,14 @@
 """The settings of papers, our run, and the differences between the two."""
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import BaseModel, JsonValue
 
-from planbook.config import SHIPPED_LIBRARY, Config, Learning, chosen_options
+from planbook.config import SHIPPED_LIBRARY, Config, Learning, PaperSettings, chosen_options
 from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.knowledge import RETRIEVAL, learned_in, with_manual
@@ -24,38 +22,6 @@ from planbook.results.table import RunResults, read_folder, read_run
 from planbook.rules import Knowledge
 from planbook.runs import Run, is_run
 from planbook.wording import counted
-
-
-class PaperSettings(NamedTuple):
-    """The settings that ``--paper`` takes from a paper; those that the paper does not state are empty."""
-
-    paper: str = ""
-    options: Mapping[str, JsonValue] = {}
-    env_options: Mapping[str, JsonValue] = {}
-    sampling: Mapping[str, JsonValue] = {}
-    actions: int | None = None
-    without: tuple[str, ...] = ()
-    learning: Learning | None = None
-
-    def facts(self) -> dict[str, JsonValue]:
-        """Return the settings as JSON."""
-        learning = self.learning.model_dump(mode="json", exclude_unset=True) if self.learning else None
-        return {**self._asdict(), "learning": learning}
-
-    def __str__(self) -> str:
-        """Describe the settings in one line."""
-        actions = {} if self.actions is None else {"actions": self.actions}
-        groups = {
-            "planner": self.options,
-            "environment": self.env_options,
-            "sampling": self.sampling,
-            "episode": actions,
-        }
-        parts = [f"{title}: {_format_options(values)}" for title, values in groups.items() if values]
-        return "; ".join((*parts, *([f"without {', '.join(self.without)}"] if self.without else [])))
-
-
-NO_PAPER: PaperSettings = PaperSettings()
 
 
 def paper_settings(
@@ -88,10 +54,6 @@ def settings_of_papers(planner: str) -> dict[tuple[str, str], PaperSettings]:
     """Return the settings of all papers that played a method, by environment and split."""
     settings = [setting for paper in publications() if planner in paper.planners for setting in paper.settings]
     return {(it.env, it.split): paper_settings(planner, it.env, it.split) for it in settings}
-
-
-def _format_options(values: Mapping[str, JsonValue]) -> str:
-    return ", ".join(f"{name}={json.dumps(value)}" for name, value in values.items())
 
 
 def _papers_with(planner: str) -> str:

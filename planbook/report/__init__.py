@@ -1,7 +1,7 @@
 """The viewer behind `planbook report` and `planbook watch`: one HTML page, made from the stores of runs.
 
 ``page`` assembles the page. ``sections`` has the sections of a run as ``blocks`` of JSON: results, ``charts``, what was
-``learned``, ``branches`` that were forked from it, and in ``trust`` its costs and the facts behind the figures.
+``learned``, branches that were forked from it, and in ``trust`` its costs and the facts behind the figures.
 ``episodes`` has a row for each episode and a document of everything that happened in it, and packs the documents.
 ``viewer/`` has the template, style and scripts.
 """

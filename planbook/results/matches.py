@@ -2,14 +2,17 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from planbook.planner import Grid, Match
 from planbook.results.rows import Result
 from planbook.results.statistics import wilson
-from planbook.rules import FoundType
 from planbook.wording import counted
+
+if TYPE_CHECKING:
+    from planbook.rules import FoundType
 
 
 class Share(BaseModel):
@@ -75,7 +78,7 @@ def matches_table(counts: MatchCounts) -> Grid:
     return Grid("goals and found types", "", ("tasks", "of", "95 % interval"), cells)
 
 
-def versions_line(found: Sequence[FoundType]) -> str:
+def versions_line(found: "Sequence[FoundType]") -> str:
     """Return a line with the number of procedures published for found types, and of repairs among them."""
     published, repairs = sum(kind.version for kind in found), sum(kind.repairs for kind in found)
     versions = f"{counted(len(found), 'found type')}; {counted(published, 'version')} of procedures published"

@@ -4,7 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel
 
 from planbook.envs import EnvsError, Task, load_environment
 from planbook.planner import (
@@ -18,7 +20,6 @@ from planbook.planner import (
     Spans,
     Spent,
 )
-from planbook.results.claims import ANSWERED, CLAIMS, TaskClaim
 from planbook.runs import DIVERGED, Entry
 from planbook.store import RESTART, Event
 from planbook.wording import TYPE_SOLVED
@@ -33,6 +34,32 @@ METHOD_EVENTS: frozenset[EventKind] = frozenset({"span", "act", "rewind", *OLD_S
 """Kinds of events from which claims and the figures of methods are read."""
 TIMED_EVENTS: frozenset[EventKind] = frozenset({"task", "ask", "act", "cell", "outcome"})
 """Kinds of events from which the duration of an episode is read."""
+ClaimKind = Literal["solved", "not solved", "nothing"]
+NO_CLAIM: ClaimKind = "nothing"
+CLAIMS: dict[bool | None, ClaimKind] = {True: "solved", False: "not solved", None: NO_CLAIM}
+ANSWERED = "an answer was delivered"
+
+
+class TaskClaim(BaseModel):
+    """The last recorded claim about a whole task, its author, and the environment's verdict. Claims are never guessed.
+
+    Some methods make no claim about the whole task: stored procedures, given code, AutoManual (it replans as long as
+    it may), AgentKit (its steps run out), ProgPrompt and Code as Policies (a program that ended may have found that it
+    can do nothing), random actions. A last action that delivers an answer is a claim of success, whatever the method.
+    ``played`` is False for an episode that was broken or not played: its verdict says nothing about the claim.
+    """
+
+    task: str
+    repeat: int
+    claim: ClaimKind
+    by: str = ""
+    solved: bool
+    played: bool = True
+
+    @property
+    def is_false(self) -> bool:
+        """True if the verdict contradicts the claim."""
+        return self.played and self.claim != NO_CLAIM and (self.claim == "solved") != self.solved
 
 
 @dataclass

@@ -8,16 +8,31 @@ from typing import Any
 from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
 from planbook.planner import NOT_JUDGED, Figures, Outcome, Played, Spent, figures_of, mean_of
-from planbook.results.claims import ClaimCounts, count_claims
 from planbook.results.learning_cost import Paying
 from planbook.results.matches import MatchCounts, count_matches
 from planbook.results.measures import ALL, Measure, measures, milestones, unlocked
-from planbook.results.rows import Result
+from planbook.results.rows import NO_CLAIM, Result, TaskClaim
 from planbook.results.statistics import wilson_over
 
 NO_COUNTS: Mapping[str, int] = {}
 ALWAYS = ("subtasks", "graph", "goals", "search")
 """Keys of methods' figures that ``--json`` has in every run; null if its method does not count them."""
+
+
+class ClaimCounts(BaseModel):
+    """Counts of episodes by claim and verdict; ``--json`` has them as ``claims``."""
+
+    claimed_and_solved: int
+    claimed_and_not: int
+    denied_and_solved: int
+    """Claimed as not solved, or given up, but solved."""
+    denied_and_not: int
+    unclaimed_and_solved: int
+    unclaimed_and_not: int
+    unplayed: int
+    """Broken or not played; their claims do not count."""
+    false: tuple[TaskClaim, ...]
+    """Claims that the environment contradicts."""
 
 
 class Summary(BaseModel):
@@ -158,6 +173,23 @@ def summarise(
         run=run,
         broken_messages={row.entry.task.id: row.ending.message for row in counted if row.outcome is Outcome.BROKEN},
         unjudged_messages={row.entry.task.id: row.ending.message for row in counted if row.ending.cause == NOT_JUDGED},
+    )
+
+
+def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
+    """Count the claims of a run; None if there are none."""
+    if all(row.claim == NO_CLAIM for row in rows):
+        return None
+    counts = Counter((row.claim, row.solved) for row in rows if row.played)
+    return ClaimCounts(
+        claimed_and_solved=counts["solved", True],
+        claimed_and_not=counts["solved", False],
+        denied_and_solved=counts["not solved", True],
+        denied_and_not=counts["not solved", False],
+        unclaimed_and_solved=counts[NO_CLAIM, True],
+        unclaimed_and_not=counts[NO_CLAIM, False],
+        unplayed=sum(not row.played for row in rows),
+        false=tuple(row for row in rows if row.is_false),
     )
 
 

@@ -11,9 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from planbook import knowledge
 from planbook.config import FOUND, LEARNED_LIBRARY, SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument, BadRun
-from planbook.knowledge import LEARNED, SPOILT, group_of, learned_in
+from planbook.knowledge import LEARNED, SPOILT, group_of
 from planbook.planner import Outcome, Spent, bulky_fields, cost_of, figures_of
 from planbook.results.learning_cost import BuildingCost, Paying, Reached, reached_after
 from planbook.results.measures import known_milestones
@@ -196,7 +197,7 @@ class RunResults:
             )
         types = len({row.entry.task.type for row in self.episodes.values()})
         if run.config.types == FOUND:
-            types = sum(len(state.knowledge.found) for state in learned_in(run).values())
+            types = sum(len(state.knowledge.found) for state in knowledge.learned_in(run).values())
         return BuildingCost(
             after=tuple(self.steps),
             task_types=types,

@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from planbook.planner import Grid
-from planbook.results.claims import ClaimCounts
 from planbook.results.learning_cost import Paying
 from planbook.results.matches import matches_table
 from planbook.results.measures import ALL, MeasuresByType, MilestoneCounts
 from planbook.results.statistics import wilson
-from planbook.results.summary import Summary
+from planbook.results.summary import ClaimCounts, Summary
 from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, first_line, fixed, in_words, interval, listed
 
 SHOWN = 3

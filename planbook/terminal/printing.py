@@ -17,10 +17,19 @@ from rich.text import Text
 from planbook import errors
 from planbook.console import ERRORS, print_json, table_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spent
-from planbook.replay import IN_WORDS, describe
 from planbook.results.summary import Summary
 from planbook.runs import Entry, Run
-from planbook.wording import PRICE_UNKNOWN, clock, counted, harmless, in_words, outcome_of, score_of
+from planbook.wording import (
+    DESCRIBED,
+    PRICE_UNKNOWN,
+    clock,
+    counted,
+    describe,
+    harmless,
+    in_words,
+    outcome_of,
+    score_of,
+)
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 SHOWN_CHARS = 2_000
@@ -114,7 +123,7 @@ class Live:
         if kind == "cell":
             self._print(Cell.model_validate(body).feedback.output[self._shown :])
             self._shown = 0
-        if kind in IN_WORDS:
+        if kind in DESCRIBED:
             self._out.print(harmless(describe(kind, body)), soft_wrap=True)
 
     def _print(self, text: str) -> None:

@@ -3,14 +3,13 @@
 from typing import Any
 
 from planbook.planner import Budget, Outcome
-from planbook.replay import describe
 from planbook.report.episodes import episode_document, row, visible
 from planbook.report.page import page_pieces, view
 from planbook.report.sections import sections
 from planbook.results.rows import Result
 from planbook.terminal.printing import spending
 from planbook.watching.following import OFFERED, Following, RunControl
-from planbook.wording import first_line
+from planbook.wording import describe, first_line
 
 ANCHOR = "run-0"
 MAX_OPEN, MAX_CHARS = 8, 160

@@ -3,7 +3,8 @@
 ``worker`` is the loop of every worker, wherever it runs: lease the next open episode in the store, play it
 (``episode``), record it. ``driver`` starts workers, reports the endings that they record and replaces lost workers.
 ``pool`` runs threads and processes on this machine, ``cluster`` actors of a Ray cluster. ``steering`` stops and pauses
-a run while it is played; ``models`` opens the models that the roles of a run ask.
+a run while it is played; ``models`` opens the models that the roles of a run ask; ``recorded`` models
+answer from the record of a run.
 """
 
 from typing import TYPE_CHECKING

@@ -1,10 +1,10 @@
-"""The models of a run, opened when a role first asks; one of them answers from the record of a run."""
+"""The models of a run, opened when a role first asks. Their modules are imported only then."""
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
 
 from planbook.config import RECORDINGS, Config
 from planbook.errors import BadArgument
@@ -12,33 +12,17 @@ from planbook.planner import (
     DEFAULT_ROLE,
     METHODS,
     USUAL_TIMEOUTS,
-    Message,
     Model,
-    NotRecorded,
-    OnText,
-    RecordedMessage,
-    RecordedModel,
-    RecordedReplies,
-    RecordedReply,
-    Reply,
     Roles,
-    Sampling,
     Stopped,
     Timeouts,
     UnknownModel,
-    explain_missing,
-    journal_place,
-    load_model,
     method,
     never_stopped,
     no_model,
-    pass_on,
-    request_key,
-    usage_of_cut,
 )
-from planbook.runs import Fork, Run, is_run, last_path
+from planbook.runs import Fork, Run, is_run
 from planbook.sandbox import nearest_names
-from planbook.store import without_restart
 
 ROLES = ("builder", "consolidator", "formulator")
 """The roles that learn; all others play."""
@@ -51,7 +35,7 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
     """
     lock, models = threading.Lock(), dict[str, Model]()
     config = config or run.config
-    before = replies_before(run.forked) if run.forked else {}
+    continue_fork = _continuing(run.forked) if run.forked else None
 
     def is_over() -> bool:
         run.meter.check_time()
@@ -64,10 +48,17 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
         with lock:
             if spec not in models:
                 model = open_model(spec, is_over, run.file.timeouts, strict=config.strict_recordings)
-                models[spec] = ForkedModel(before, model) if run.forked else model
+                models[spec] = continue_fork(model) if continue_fork else model
             return models[spec]
 
     return Roles(load, config.sampling, meter=run.meter, seed=config.seed)
+
+
+def _continuing(fork: Fork) -> Callable[[Model], Model]:
+    """Return a function that makes a model of a forked episode, given the model that continues it. Raises BadRun."""
+    from planbook.workers.recorded import ForkedModel, replies_before
+
+    return partial(ForkedModel, replies_before(fork))
 
 
 def open_model(
@@ -78,8 +69,12 @@ def open_model(
     A run can serve as a recording. A ``strict`` recording answers only prompts in the recorded wording. Raises
     ModelError, BadRun.
     """
+    from planbook.planner import RecordedModel, load_model
+
     kind, _, name = spec.partition(":")
     if kind == "recorded" and is_run(Path(name)):
+        from planbook.workers.recorded import RunAnswers
+
         return RunAnswers(name, strict=strict)
     shipped = RECORDINGS / f"{name}.jsonl"
     try:
@@ -131,94 +126,3 @@ def _never_asked(config: Config, roles: Collection[str]) -> set[str]:
     options = strategy.options.model_validate(config.planner_options)
     with closing(config.environment(config.environment_options)) as environment:
         return {role for role in roles if not strategy.asks(role, options, environment)}
-
-
-class RunAnswers:
-    """A model that answers each request with the reply recorded for it in a run. Threads may share it.
-
-    Equal requests may have different replies, so the reply at the same place of the same episode comes first, then the
-    first reply anywhere. If an episode was started over, its last attempt counts.
-    """
-
-    def __init__(self, folder: str, *, strict: bool = False) -> None:
-        """Read the replies of a run of episodes. Raises BadRun."""
-        self.folder, self.name, self.strict = Path(folder), f"recorded:{folder}", strict
-        self._by_place: dict[tuple[str, str], Reply] = {}
-        self._replies: dict[str, Reply] = {}
-        self._entries = RecordedReplies()
-        with closing(Run.open(self.folder)) as run:
-            for event in run.store.events(kind="ask"):
-                self._add(event.scope, event.n, event.body)
-
-    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply. Raises NotRecorded, which names the nearest recorded request."""
-        match = self._entries.find(messages, sampling, strict=self.strict)
-        if match is None:
-            message = explain_missing(self.folder, messages, sampling, self._entries, strict=self.strict)
-            raise NotRecorded(f"{message}. The run differs from the recorded one here; name a --model that can answer")
-        key = match.entry.key
-        reply = self._by_place.get((without_restart(journal_place()), key)) or self._replies[key]
-        return _replayed(reply, on_text, reworded=match.reworded)
-
-    def _add(self, scope: str, number: int, body: Any) -> None:
-        messages = [Message.model_validate(message) for message in body["messages"]]
-        sampling, reply = Sampling.model_validate(body["sampling"]), Reply.model_validate(body["reply"])
-        key = request_key(messages, sampling)
-        self._by_place[without_restart(f"{scope}/{number}"), key] = reply
-        self._replies.setdefault(key, reply)
-        self._entries.add(
-            RecordedReply(
-                key=key,
-                label=f"{body['role']}: {body['template']}",
-                given=body.get("given"),
-                model=reply.model,
-                sampling=sampling,
-                messages=tuple(map(RecordedMessage.of, messages)),
-                text="",
-            )
-        )
-
-
-def _replayed(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -> Reply:
-    """Return a recorded reply as a new one that took no time and cost nothing."""
-    text, finish = pass_on(reply.text, on_text)
-    return reply.model_copy(
-        update={
-            "text": text,
-            "usage": usage_of_cut(reply.usage, reply.text, text),
-            "finish": finish if finish == "cut" else reply.finish,
-            "seconds": 0.0,
-            "replayed": True,
-            "reworded": reworded,
-        }
-    )
-
-
-class ForkedModel:
-    """A model of a forked episode that repeats the replies before the fork, then asks another model.
-
-    Replies are found by place: prompts may have changed since, for example because a rule was left out.
-    """
-
-    def __init__(self, before: Mapping[str, Reply], model: Model) -> None:
-        self.name, self._before, self._model = model.name, before, model
-
-    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply, or ask the model."""
-        reply = self._before.get(without_restart(journal_place()).removeprefix("task/0/"))
-        return _replayed(reply, on_text) if reply else self._model.complete(messages, sampling, on_text)
-
-
-def replies_before(fork: Fork) -> dict[str, Reply]:
-    """Return the replies given in an episode before its action ``fork.at``, by place. Raises BadRun."""
-    replies, actions = dict[str, Reply](), 0
-    with closing(Run.open(Path(fork.run))) as run:
-        path = last_path(run, run.entries()[fork.episode])
-        for event in run.store.events(path):
-            actions += event.kind == "act"
-            if actions >= fork.at:
-                break
-            if event.kind == "ask":
-                place = f"{event.scope}/{event.n}".removeprefix(f"{path}/")
-                replies[place] = Reply.model_validate(cast(Any, event.body)["reply"])
-    return replies

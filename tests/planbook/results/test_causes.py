@@ -3,10 +3,10 @@
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
 from planbook.planner.ending import NOT_JUDGED, Judgement, ending_of
-from planbook.replay import describe
 from planbook.results.summary import Summary, summarise
 from planbook.results.telling import failure_lines
 from planbook.runs import Entry
+from planbook.wording import describe
 from tests.rows import results
 
 DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)

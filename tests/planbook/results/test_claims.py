@@ -11,8 +11,8 @@ from planbook.config import Config
 from planbook.envs import Action, Observation, Selection
 from planbook.planner import Step
 from planbook.planner.spans import Claim, moment
-from planbook.results.claims import ClaimCounts, TaskClaim
-from planbook.results.summary import Summary
+from planbook.results.rows import TaskClaim
+from planbook.results.summary import ClaimCounts, Summary
 from planbook.results.table import read_folder
 from planbook.results.telling import claim_lines
 from planbook.workers import Hosting
