@@ -4,7 +4,6 @@ A line of JSON Lines is one episode. A row of Parquet is one episode too: column
 column ``trajectory``. The metadata of a Parquet file gives the schema under the key ``schema``.
 """
 
-import hashlib
 import json
 import re
 import shutil
@@ -157,15 +156,6 @@ def read_episodes(path: Path) -> Iterator[Episode]:
         yield from read_rows(path) if is_parquet else read_lines(path)
     except BadEpisode as bad:
         yield "the file", bad
-    except OSError as error:
-        raise BadArgument(f"{path} cannot be read: {error.strerror or error}") from error
-
-
-def sha256_of(path: Path) -> str:
-    """Return the digest of a file's bytes. Raises BadArgument."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise BadArgument(f"{path} cannot be read: {error.strerror or error}") from error
 
