@@ -13,7 +13,7 @@ from planbook import lazily
 if TYPE_CHECKING:
     from planbook.workers.driver import check_executor, check_reachable, join_run, play_episodes, play_in_order
     from planbook.workers.episode import EpisodeWorker, play_episode
-    from planbook.workers.models import check_roles, open_model, roles_of
+    from planbook.workers.models import RepeatedModel, check_roles, open_model, replies_by_place, roles_of
     from planbook.workers.pool import in_threads, on_this_machine
     from planbook.workers.steering import Control, Hosting, Request, Steering, arguments, every, request
     from planbook.workers.worker import workers_of
