@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         UnknownAction,
         UnknownEnvironment,
         raised_at,
+        validation_faults,
     )
     from planbook.envs.optional import Features, Goals
     from planbook.envs.preconditions import UNKNOWN, Beliefs, Change, Deed, Fact, Need, Preconditions
@@ -139,4 +140,5 @@ __all__ = [
     "read_yaml",
     "register_class",
     "texts_digest",
+    "validation_faults",
 ]

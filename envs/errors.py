@@ -1,4 +1,4 @@
-"""Errors of the envs package, and the place in an author's code that raised an error.
+"""Errors of the envs package, the place in an author's code that raised an error, and faults found by pydantic.
 
 EnvsError
 ├── BadSelection        the requested tasks do not exist
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pydantic import ValidationError
+
     from planbook.envs.types import Action, Observation
 
 
@@ -79,3 +81,12 @@ def raised_at(error: BaseException, besides: Collection[Path] = ()) -> tuple[str
         return "", ""
     last = frames[numbers[-1]]
     return f"{Path(last.filename).name}:{last.lineno}", "".join(traceback.format_list(frames[numbers[0] :])).rstrip()
+
+
+def validation_faults(error: "ValidationError", whole: str = "") -> list[str]:
+    """Return the faults that pydantic found, each as ``PLACE: PROBLEM``.
+
+    ``whole`` is written as the place of a fault of the whole value, such as JSON that cannot be parsed.
+    """
+    placed = ((".".join(map(str, fault["loc"])) or whole, fault["msg"]) for fault in error.errors())
+    return [f"{place}: {problem}" if place else problem for place, problem in placed]

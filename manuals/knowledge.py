@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from planbook.envs import Environment
+from planbook.envs import Environment, validation_faults
 from planbook.manuals.errors import BadKnowledge, BadManual
 from planbook.manuals.library import TYPES_FILE, ProcedureLibrary
 from planbook.manuals.markdown import parse
@@ -99,9 +99,8 @@ def _read_json(path: Path, form: TypeAdapter[Part]) -> Part | None:
     try:
         return form.validate_json(text.removeprefix("\ufeff"))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise BadKnowledge(f"{path}: {place}: {first['msg']}; correct it, or delete the file") from error
+        fault = validation_faults(error, "the file")[0]
+        raise BadKnowledge(f"{path}: {fault}; correct it, or delete the file") from error
 
 
 def _rules(home: Path, manual: str) -> tuple[Rule, ...]:

@@ -313,6 +313,26 @@ def by_dotted_name(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, str(value)
 
 
+def differing_names(one: Any, other: Any, name: str = "") -> Iterator[str]:
+    """Yield the dotted names of the parts in which two values differ, such as ``selection.seeds``.
+
+    Lists of mappings are compared item by item, as in ``rounds.0.number``; any other list is one part.
+    """
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        parts = {key: (one.get(key), other.get(key)) for key in {**one, **other}}
+    elif _are_mappings(one) and _are_mappings(other) and len(one) == len(other):
+        parts = dict(enumerate(zip(one, other, strict=True)))
+    else:
+        yield from [name] if one != other else []
+        return
+    for key, (left, right) in parts.items():
+        yield from differing_names(left, right, f"{name}.{key}" if name else str(key))
+
+
+def _are_mappings(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, Mapping) for item in value)
+
+
 def chosen_options(config: Config, environment: str) -> dict[str, JsonValue]:
     """Return all options of the method, including those that depend on the environment of that name.
 

@@ -5,7 +5,7 @@ The comparison finds the first difference, and whether only names of objects dif
 
 import queue
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from typing import Any
@@ -20,20 +20,13 @@ from planbook.planner import (
     EventKind,
     JournalMismatch,
     MemoryJournal,
-    Message,
     ModelError,
-    NotRecorded,
-    OnText,
-    Reply,
     Roles,
-    Sampling,
-    journal_place,
-    pass_on,
     play,
 )
 from planbook.runs import Entry, Run, last_path, recorded_endings
 from planbook.wording import UNPLAYED, describe, outcome_of, why
-from planbook.workers import EpisodeWorker, Hosting, Steering, in_threads, workers_of
+from planbook.workers import EpisodeWorker, Hosting, RepeatedModel, Steering, in_threads, replies_by_place, workers_of
 
 OnComparison = Callable[[Entry, "Comparison"], None]
 Events = Mapping[Any, Body]
@@ -158,25 +151,6 @@ class NewEvents(MemoryJournal):
         return body
 
 
-class RerunModel:
-    """A model that returns the reply at the same place in the recording, whatever the prompt is."""
-
-    name = "recorded"
-
-    def __init__(self, recorded: Recorded) -> None:
-        self._recorded = recorded
-
-    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply. Raises NotRecorded if there was no call at this place."""
-        scope, _, number = journal_place().rpartition("/")
-        body: Any = self._recorded.get((scope, "ask", int(number)))
-        if body is None:
-            raise NotRecorded("the planner makes more model calls than were recorded")
-        reply = Reply.model_validate(body["reply"])
-        text, _ = pass_on(reply.text, on_text)
-        return reply.model_copy(update={"text": text})
-
-
 def replay_run(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
     """Play every recorded episode again in threads and compare it. Returns False if Ctrl-C stopped the replay."""
     entries, endings, steering = run.entries(), recorded_endings(run), Steering()
@@ -242,8 +216,9 @@ def _with_ending(
 ) -> Comparison:
     """Play the episode to its end with the recorded replies, and add a changed verdict or a renaming of ids."""
     roles, journal = worker.roles, NewEvents(recorded)
+    model = RepeatedModel(replies_by_place(path, run.store.events(path)))
     worker.drop_environment()
-    worker.roles = Roles(lambda role: RerunModel(recorded), run.config.sampling)
+    worker.roles = Roles(lambda role: model, run.config.sampling)
     try:
         ending = play(*worker.episode(entry, path, journal))
     except MissingRequirement:

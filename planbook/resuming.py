@@ -9,7 +9,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from planbook.config import Config
 from planbook.console import ERRORS
-from planbook.envs import Selection, Task
+from planbook.envs import Selection, Task, validation_faults
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import inputs
 from planbook.knowledge import RETRIEVAL, learned_at, learning_path
@@ -252,7 +252,7 @@ def _check_options(model: type[BaseModel], options: Mapping[str, Any], owner: st
     try:
         model.model_validate(options)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        faults = "; ".join(validation_faults(error))
         raise BadRun(f"{folder}: {owner} no longer takes these options ({faults}); {PUT_BACK}") from error
 
 

@@ -29,7 +29,7 @@ from planbook.config import (
     by_role,
     split_names,
 )
-from planbook.envs import Environment, Selection, load_environment
+from planbook.envs import Environment, Selection, load_environment, validation_faults
 from planbook.errors import BadArgument
 from planbook.manuals import TYPES_FILE
 from planbook.option_values import Option, option, option_of, validate
@@ -341,7 +341,7 @@ def _read_goal(line: str, place: str) -> _OtherGoal:
     try:
         return _OtherGoal.model_validate_json(line)
     except ValidationError as error:
-        faults = "; ".join(": ".join([*map(str, fault["loc"]), fault["msg"]]) for fault in error.errors())
+        faults = "; ".join(validation_faults(error))
         raise BadArgument(f'{place}: write {{"task": ID, "goal": TEXT}}: {faults}') from error
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from planbook.envs.errors import BadSelection
+from planbook.envs.errors import BadSelection, validation_faults
 from planbook.envs.types import Task
 from planbook.envs.web import webarena
 
@@ -178,8 +178,7 @@ def _task(entry: webarena.Entry, where: str, convert: Callable[[webarena.Entry, 
     try:
         return WebTask.model_validate(convert(entry, where) if webarena.is_webarena_task(entry) else entry)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise BadSelection(f"{where} is not a task: {faults}") from error
+        raise BadSelection(f"{where} is not a task: {'; '.join(validation_faults(error))}") from error
 
 
 def to_task(task: WebTask) -> Task:

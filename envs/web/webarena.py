@@ -23,7 +23,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from planbook.envs.errors import BadSelection, EnvironmentBroken
+from planbook.envs.errors import BadSelection, EnvironmentBroken, validation_faults
 from planbook.envs.web.context import Context
 from planbook.envs.web.tab import WebTab
 
@@ -81,7 +81,7 @@ def convert_task(entry: Entry, where: str, sites: Mapping[str, str], logins: Pat
     try:
         task = _WebArenaTask.model_validate(entry)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        faults = "; ".join(validation_faults(error))
         raise BadSelection(f"{where} is not in WebArena's format: {faults}") from error
     checks: list[JsonValue] = []
     login = logins / Path(task.storage_state).name if task.storage_state and logins else None
@@ -241,11 +241,8 @@ def read_login(path: Path) -> Login:
     except OSError as error:
         raise BadSelection(f"the login {path} cannot be read: {error.strerror}; log in again and write it") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise BadSelection(
-            f"{path} is not a login ({where or 'the file'}: {first['msg']}); it has to be a storage state of Playwright"
-        ) from error
+        fault = validation_faults(error, "the file")[0]
+        raise BadSelection(f"{path} is not a login ({fault}); it has to be a storage state of Playwright") from error
 
 
 def log_in(context: Context, login: Login) -> None:

@@ -4,7 +4,6 @@ A line of JSON Lines is one episode. A row of Parquet is one episode too: column
 column ``trajectory``. The metadata of a Parquet file gives the schema under the key ``schema``.
 """
 
-import hashlib
 import json
 import re
 import shutil
@@ -19,6 +18,7 @@ from typing import Any, BinaryIO
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from planbook.config import differing_names
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument
 from planbook.planner import TRAJECTORY_SCHEMA, Trajectory, read_trajectory, rows_of
@@ -156,15 +156,6 @@ def read_episodes(path: Path) -> Iterator[Episode]:
         yield from read_rows(path) if is_parquet else read_lines(path)
     except BadEpisode as bad:
         yield "the file", bad
-    except OSError as error:
-        raise BadArgument(f"{path} cannot be read: {error.strerror or error}") from error
-
-
-def sha256_of(path: Path) -> str:
-    """Return the digest of a file's bytes. Raises BadArgument."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise BadArgument(f"{path} cannot be read: {error.strerror or error}") from error
 
@@ -307,16 +298,6 @@ def _read_back(trajectory: Trajectory) -> Iterator[str]:
         yield f"its parts do not fit together: {error!r}"
         return
     ours, theirs = (each.model_dump(exclude={"run": True, "repeat": True, **ORDERS}) for each in (copy, trajectory))
-    name = next(_differing_names(theirs, ours), None)
+    name = next(differing_names(theirs, ours), None)
     if name is not None:
         yield f"{name} does not fit the rest of the episode"
-
-
-def _differing_names(one: Any, other: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the dotted names of the parts in which two values differ."""
-    if type(one) is not type(other) or not isinstance(one, dict | tuple | list) or len(one) != len(other):
-        yield from [prefix.lstrip(".")] if one != other else []
-        return
-    for name in one if isinstance(one, dict) else range(len(one)):
-        if one[name] != other[name]:
-            yield from _differing_names(one[name], other[name], f"{prefix}.{name}")

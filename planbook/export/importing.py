@@ -11,8 +11,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.config import Config, chosen_options
+from planbook.envs import file_digest
 from planbook.errors import BadArgument, BadRun
-from planbook.export.files import BadEpisode, read_episodes, sha256_of
+from planbook.export.files import BadEpisode, read_episodes
 from planbook.planner import PlannerError, Trajectory, TrajectoryRow, rows_of
 from planbook.runs import RUNS, Entry, Imported, ImportOrigin, ReadFile, Run, new_folder
 
@@ -49,7 +50,7 @@ class _Files:
 
     def read(self, path: Path) -> Iterator[Trajectory]:
         """Yield the episodes of a file; after the first fault, only check the rest."""
-        first_episode, sha256 = len(self.facts), sha256_of(path)
+        first_episode, sha256 = len(self.facts), file_digest(path)
         is_empty = True
         for place, episode in read_episodes(path):
             is_empty = False

@@ -20,13 +20,13 @@ from jinja2 import Environment, FileSystemLoader, Template
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.config import FOUND, Config
-from planbook.envs import Selection, Task, holds_secret
+from planbook.envs import Selection, Task, file_digest, holds_secret
 from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone
 from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory, unmarked
 from planbook.rules import Knowledge, tell_environment, tell_manual
-from planbook.runs import Run, recorded_endings
+from planbook.runs import Run, file_named, recorded_endings
 from planbook.sandbox import Limits
 from planbook.wording import UNPLAYED, counted
 
@@ -165,7 +165,8 @@ def _files(
         tasks=tasks,
     )
     texts[SKILL] = _skill_text(evidence, procedure)
-    evidence = evidence.model_copy(update={"sha256": {path: _digest(texts[path].encode()) for path in HASHED}})
+    digests = {path: hashlib.sha256(texts[path].encode()).hexdigest() for path in HASHED}
+    evidence = evidence.model_copy(update={"sha256": digests})
     text = json.dumps(evidence.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False)
     return {**texts, EVIDENCE: f"{text}\n"}
 
@@ -226,10 +227,6 @@ def _shortened(text: str) -> str:
     return line if len(line) <= DESCRIPTION_CHARACTERS else f"{line[: DESCRIPTION_CHARACTERS - 4]} ..."
 
 
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
 # Verifying.
 
 
@@ -279,7 +276,7 @@ def read_evidence(folder: Path) -> SkillEvidence:
 
 def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
     """Return the files that are missing or differ from their digests."""
-    digests = {name: _digest((folder / name).read_bytes()) for name in HASHED if (folder / name).is_file()}
+    digests = {name: file_digest(folder / name) for name in HASHED if (folder / name).is_file()}
     return tuple(name for name in HASHED if name not in digests or digests[name] != evidence.sha256.get(name))
 
 
@@ -318,16 +315,18 @@ def _env_in_folder(folder: Path, env: str) -> str:
 
     Raises BadArgument if its file is not in the working folder either.
     """
-    kind = "module:" if env.startswith("module:") else ""
-    file, _, name = env.removeprefix(kind).partition(":")
-    if (folder / file).is_file():
-        return f"{kind}{folder / file}{name and f':{name}'}"
-    if file.endswith(".py") and not Path(file).is_file():
+
+    def in_folder(file: Path) -> Path:
+        if (folder / file).is_file():
+            return folder / file
+        if file.is_file():
+            return file
         raise BadArgument(
             f"{folder} needs the file {file} of its environment; copy it into that folder, or give its path: "
-            f"--env {kind}PATH/{env.removeprefix(kind)}"
+            f"--env {file_named(env, Path('PATH').joinpath)}"
         )
-    return env
+
+    return file_named(env, in_folder)
 
 
 def _option_in_folder(folder: Path, value: JsonValue) -> JsonValue:

@@ -12,7 +12,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.config import RECORDINGS, Config
-from planbook.envs import Task
+from planbook.envs import Task, validation_faults
 from planbook.errors import BadRun
 from planbook.planner import Budget, Timeouts
 from planbook.store import Schema
@@ -268,8 +268,11 @@ class RunFile(BaseModel):
         except FileNotFoundError as error:
             raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of one") from error
         except ValidationError as error:
-            message = f"{folder / CONFIG_FILE} is not that of a run, or is from a later planbook: {_first_fault(error)}"
-            raise BadRun(message) from error
+            first, *others = validation_faults(error, "the whole")
+            more = f", and {len(others)} more" if others else ""
+            raise BadRun(
+                f"{folder / CONFIG_FILE} is not that of a run, or is from a later planbook: {first}{more}"
+            ) from error
         except (OSError, UnicodeDecodeError) as error:
             raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error
 
@@ -298,10 +301,3 @@ def index_of(scope: str) -> int:
     name, _, below = scope.partition("/")
     number = below.partition("/")[0]
     return int(number) if name == "task" and number.isdecimal() else -1
-
-
-def _first_fault(error: ValidationError) -> str:
-    """Return a line with the first fault, its place, and the number of other faults."""
-    fault = error.errors()[0]
-    more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
-    return f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {fault['msg']}{more}"

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Self
 
-from planbook.config import Config, Invocation
+from planbook.config import Config, Invocation, differing_names
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
@@ -154,7 +154,7 @@ class Run:
         new, existing = config.model_dump(), run.config.model_dump()
         if store:
             new["store"], existing["store"] = without_password(store), run.file.store and run.file.store.url
-        if different := list(_differing_names(existing, new)):
+        if different := list(differing_names(existing, new)):
             run.close()
             raise BadRun(f"{folder} holds another run (other {', '.join(different)}); name another folder with --out")
         return run
@@ -259,16 +259,6 @@ class Run:
         self.store.close()
         if self._claim is not None:
             os.close(self._claim)
-
-
-def _differing_names(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the dotted names of the settings that differ, for example ``selection.seeds``."""
-    for name in {**one, **other}:
-        left, right = one.get(name), other.get(name)
-        if isinstance(left, dict) and isinstance(right, dict):
-            yield from (f"{name}.{inner}" for inner in _differing_names(left, right))
-        elif left != right:
-            yield name
 
 
 DIVERGED = "diverged"

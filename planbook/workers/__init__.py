@@ -3,8 +3,8 @@
 ``worker`` is the loop of every worker, wherever it runs: lease the next open episode in the store, play it
 (``episode``), record it. ``driver`` starts workers, reports the endings that they record and replaces lost workers.
 ``pool`` runs threads and processes on this machine, ``cluster`` actors of a Ray cluster. ``steering`` stops and pauses
-a run while it is played; ``models`` opens the models that the roles of a run ask; ``recorded`` models
-answer from the record of a run.
+a run while it is played; ``models`` opens the models that the roles of a run ask; ``recorded`` models answer from the
+record of a run.
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from planbook.workers.episode import EpisodeWorker, play_episode
     from planbook.workers.models import check_roles, open_model, roles_of
     from planbook.workers.pool import in_threads, on_this_machine
+    from planbook.workers.recorded import RepeatedModel, replies_by_place
     from planbook.workers.steering import Control, Hosting, Request, Steering, arguments, every, request
     from planbook.workers.worker import workers_of
 else:

@@ -56,9 +56,9 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
 
 def _continuing(fork: Fork) -> Callable[[Model], Model]:
     """Return a function that makes a model of a forked episode, given the model that continues it. Raises BadRun."""
-    from planbook.workers.recorded import ForkedModel, replies_before
+    from planbook.workers.recorded import RepeatedModel, replies_before
 
-    return partial(ForkedModel, replies_before(fork))
+    return partial(RepeatedModel, replies_before(fork))
 
 
 def open_model(

@@ -1,9 +1,9 @@
 """Models that answer from the record of a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from planbook.planner import (
     Message,
@@ -22,7 +22,7 @@ from planbook.planner import (
     usage_of_cut,
 )
 from planbook.runs import Fork, Run, last_path
-from planbook.store import without_restart
+from planbook.store import Event, without_restart
 
 
 class RunAnswers:
@@ -86,31 +86,40 @@ def _replayed(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -
     )
 
 
-class ForkedModel:
-    """A model of a forked episode that repeats the replies before the fork, then asks another model.
+class RepeatedModel:
+    """A model that repeats the replies of an episode by their places (``replies_by_place``), whatever the prompts are.
 
-    Replies are found by place: prompts may have changed since, for example because a rule was left out.
+    At any other place it asks the ``following`` model, if there is one.
     """
 
-    def __init__(self, before: Mapping[str, Reply], model: Model) -> None:
-        self.name, self._before, self._model = model.name, before, model
+    def __init__(self, replies: Mapping[str, Reply], following: Model | None = None) -> None:
+        self.name = following.name if following else "recorded"
+        self._replies, self._following = replies, following
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply, or ask the model."""
-        reply = self._before.get(without_restart(journal_place()).removeprefix("task/0/"))
-        return _replayed(reply, on_text) if reply else self._model.complete(messages, sampling, on_text)
+        """Return the recorded reply, or ask the following model. Raises NotRecorded if there is none."""
+        _task, _index, place = without_restart(journal_place()).split("/", 2)
+        if reply := self._replies.get(place):
+            return _replayed(reply, on_text)
+        if self._following is None:
+            raise NotRecorded("the planner makes more model calls than were recorded")
+        return self._following.complete(messages, sampling, on_text)
+
+
+def replies_by_place(path: str, events: Iterable[Event]) -> dict[str, Reply]:
+    """Return the replies among the events of an episode, by their places below its scope."""
+    asks: Iterable[Any] = (event for event in events if event.kind == "ask")
+    return {f"{ask.scope}/{ask.n}".removeprefix(f"{path}/"): Reply.model_validate(ask.body["reply"]) for ask in asks}
 
 
 def replies_before(fork: Fork) -> dict[str, Reply]:
-    """Return the replies given in an episode before its action ``fork.at``, by place. Raises BadRun."""
-    replies, actions = dict[str, Reply](), 0
+    """Return the replies given in an episode before its action ``fork.at``. Raises BadRun."""
+    events, actions = list[Event](), 0
     with closing(Run.open(Path(fork.run))) as run:
         path = last_path(run, run.entries()[fork.episode])
         for event in run.store.events(path):
             actions += event.kind == "act"
             if actions >= fork.at:
                 break
-            if event.kind == "ask":
-                place = f"{event.scope}/{event.n}".removeprefix(f"{path}/")
-                replies[place] = Reply.model_validate(cast(Any, event.body)["reply"])
-    return replies
+            events.append(event)
+    return replies_by_place(path, events)

@@ -3,8 +3,7 @@
 The format is described in the docstring of ``planbook.planner.graph``.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,6 @@ from planbook.planner.graph.templating import nearest
 
 SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
 """The folder of the graphs that ship."""
-OLD_FORMAT = """\
-this is the format of planbook 0.1, which is not read any more. Look-ups and conditions are Jinja now: \
-$db.plan$ is {{ db.plan }}, $db.plan|none yet$ is {{ db.plan | default("none yet") }}, $item$ of a loop is {{ item }}, \
-and when: {gate.replan: "yes"} is when: gate.replan == "yes" (`planbook graph format` has everything)"""
-_OLD_LOOK_UP = re.compile(r"\$db(\.[\w-]+)*(\|[^$\n]*)?\$")
-_JINJA = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _MAX_ROUNDS = 20
 """Maximum number of times that faulty parts are removed to check the rest."""
 
@@ -75,21 +68,10 @@ def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
         return None, read
     if not isinstance(read.value, dict):
         return None, [FileFault(1, "", "a graph file is a mapping; it begins with `nodes:`")]
-    if old := next(_old_parts(read.value), None):
-        return None, [read.fault(old, OLD_FORMAT)]
     file, faults = _validate(read, path.stem)
     if file is not None:
         faults += [read.fault(*fault) for fault in check_file(file, path.parent, whole=not faults)]
     return file, sorted(set(faults))
-
-
-def _old_parts(value: Any, where: Where = ()) -> Iterator[Where]:
-    """Yield the places of prompts and conditions in the format of planbook 0.1."""
-    for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        is_look_up = key == "prompt" and isinstance(part, str) and _OLD_LOOK_UP.search(_JINJA.sub("", part))
-        if where[:1] == ("nodes",) and (is_look_up or (key == "when" and isinstance(part, dict))):
-            yield (*where, key)
-        yield from _old_parts(part, (*where, key))
 
 
 def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:

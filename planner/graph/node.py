@@ -1,5 +1,6 @@
 """The models of a graph file: nodes with their branches and loops, and the file as a whole."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
@@ -25,6 +26,8 @@ ANSWER = "answer"
 HOOKS = ("compose", "check", "finish")
 DEFAULT_MAX_ITEMS = 20
 """Default for the maximum number of a loop's items."""
+OLD_LOOK_UP = re.compile(r"\$db(\.[\w-]+)*(\|[^$\n]*)?\$")
+"""A look-up in the format of planbook 0.1. It would reach the model unfilled."""
 
 
 def _as_list(written: Any) -> Any:
@@ -38,6 +41,8 @@ def _as_store(written: Any) -> Any:
 def _template(written: Any) -> Any:
     if isinstance(written, str) and not written.strip():
         raise ValueError("this is empty; write what the model is asked")
+    if isinstance(written, str) and (old := OLD_LOOK_UP.search(written)):
+        raise ValueError(f"{old[0]} is a look-up of planbook 0.1; write it in Jinja, such as {{{{ db.plan }}}}")
     return Template.of(written) if isinstance(written, str) else written
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from planbook.envs import validation_faults
 from planbook.planner.errors import PlannerError
 from planbook.planner.models.types import Message, Sampling, Usage
 from planbook.planner.types import Record
@@ -102,11 +103,9 @@ class Prices(Record):
         except OSError as error:
             raise BadPrices(f"the prices {path} cannot be read: {error.strerror}") from error
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ": ".join([str(path), ".".join(map(str, first["loc"]))]).removesuffix(": ")
             raise BadPrices(
-                f'{place}: {first["msg"]}; a price table is {{"as_of": DAY, "models": {{NAME: {{"input": USD, '
-                f'"cached": USD, "output": USD}}}}}}, in USD per million tokens'
+                f'{path}: {validation_faults(error)[0]}; a price table is {{"as_of": DAY, "models": '
+                '{NAME: {"input": USD, "cached": USD, "output": USD}}}, in USD per million tokens'
             ) from error
 
     def cost(self, model: str, usage: Usage) -> float | None:

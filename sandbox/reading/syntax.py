@@ -28,6 +28,8 @@ _HINTS_BY_CHARACTER = {
     "\N{NO-BREAK SPACE}": "write a plain space",
 }
 _GENERAL_HINT = "explanations belong outside the code, or behind a #"
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""Errors that CPython raises for code that it cannot parse or compile."""
 
 
 def parse(code: str) -> ast.Module | Fault:
@@ -36,12 +38,8 @@ def parse(code: str) -> ast.Module | Fault:
         return _fault(code, too_long, None, "write a shorter plan")
     try:
         return parse_source(code, FILENAME)
-    except SyntaxError as error:
+    except UNREADABLE as error:
         return _explain(code, error)
-    except (ValueError, UnicodeError):
-        return _unreadable(code)
-    except (RecursionError, MemoryError):
-        return too_deep(code)
 
 
 def parse_only(code: str) -> ast.Module | str:
@@ -50,7 +48,7 @@ def parse_only(code: str) -> ast.Module | str:
         return too_long
     try:
         return parse_source(code, FILENAME)
-    except (SyntaxError, ValueError, UnicodeError, RecursionError, MemoryError) as error:
+    except UNREADABLE as error:
         return str(getattr(error, "msg", error))
 
 
@@ -68,12 +66,8 @@ def compile_error(code: str, tree: ast.Module) -> Fault | None:
         return _fault(code, problem.message, problem.line, problem.hint, problem.column)
     try:
         compile_tree(tree, FILENAME)
-    except SyntaxError as error:
+    except UNREADABLE as error:
         return _explain(code, error)
-    except (ValueError, UnicodeError):
-        return _unreadable(code)
-    except (RecursionError, MemoryError):
-        return too_deep(code)
     return None
 
 
@@ -97,8 +91,11 @@ def _fault(code: str, message: str, line: int | None, hint: str, column: int | N
     return Fault(FaultKind.CHECK, "syntax", message, line, column, source, hint)
 
 
-def _explain(code: str, error: SyntaxError) -> Fault:
-    if "null bytes" in error.msg:
+def _explain(code: str, error: Exception) -> Fault:
+    """Return the fault for one of the errors in UNREADABLE."""
+    if isinstance(error, RecursionError | MemoryError):
+        return too_deep(code)
+    if not isinstance(error, SyntaxError) or "null bytes" in error.msg:
         return _unreadable(code)
     message, line, column = error.msg, error.lineno or 1, max((error.offset or 1) - 1, 0)
     lines = code_lines(code)

@@ -89,18 +89,6 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
     assert str(refused.value).splitlines() == [f"{FILE}:{line}" for line in found]
 
 
-def test_a_file_of_planbook_0_1_is_refused_with_the_new_syntax() -> None:
-    prompt = "database: {plan: x}\nnodes:\n  a: {promt: x}\n  b:\n    prompt: |\n      So.\n      $db.plan.goal|none$\n"
-    when = "nodes:\n  a: {prompt: x}\n  b:\n    prompt: x\n    when: {a: {not: x}}\n"
-    branch = 'nodes:\n  a:\n    prompt: x\n    if: [{when: {answer: "yes"}, nodes: {c: {prompt: $db.x$}}}]\n'
-    for text, place in ((prompt, "5: nodes.b.prompt"), (when, "5: nodes.b.when"), (branch, "4: nodes.a.if[1].when")):
-        (found,) = faults(text)
-        assert found.startswith(f"{place}: this is the format of planbook 0.1")
-        assert '$db.plan|none yet$ is {{ db.plan | default("none yet") }}' in found
-        assert 'when: {gate.replan: "yes"} is when: gate.replan == "yes"' in found
-    assert faults("nodes:\n  a: {prompt: 'It costs 5$ or $6, and $item$ and {{ \"$db.x$\" }}'}\n") == []
-
-
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -111,6 +99,8 @@ def test_a_file_of_planbook_0_1_is_refused_with_the_new_syntax() -> None:
         ("nodes:\n  a: {name: b, prompt: x}", "1: nodes: a: a node's name is what stands before its colon"),
         ("nodes:\n  a: {prompt: ''}", "2: nodes.a.prompt: this is empty"),
         ("nodes:\n  a:\n    prompt: {{ db.x }}", "3: nodes.a.prompt: this must be a text; put it in quotes"),
+        ("nodes:\n  a: {prompt: So far $db.plan|none yet$}", "2: nodes.a.prompt: $db.plan|none yet$ is a look-up of"),
+        ('nodes:\n  a: {prompt: x}\n  b: {prompt: x, when: {a: "yes"}}', "3: nodes.b.when: this must be a text"),
         ("nodes:\n  a b: {prompt: x}", "2: nodes.a b: 'a b' cannot be the name of a node"),
         ("nodes:\n  db: {prompt: x}", "2: nodes.db: 'db' cannot be the name of a node"),
         ("nodes:\n  a: {prompt: x, every: 0}", "2: nodes.a.every: this must be 1 or more"),
