@@ -49,7 +49,7 @@ def notice_changes(run: Run, hosting: Hosting, *, again: bool = False) -> Body:
     if run.is_new:
         return {}
     _refuse_other_release(run, again)
-    now = inputs(run.config, [entry.task for entry in run.entries()], hosting.prices)
+    now = inputs(run.config, [entry.task for entry in run.entries()], hosting.prices or run.prices)
     other_inputs, other_versions = changes(run.made_of, now), changed_versions(run.versions, versions())
     if other_versions:
         ERRORS.print(f"This run began with other versions: {_join(other_versions)}.", style="yellow", markup=False)
@@ -117,7 +117,7 @@ class Repeat(NamedTuple):
     """A run to be played again: its configuration, its tasks as they are now, its budget, and its changed inputs.
 
     While the original run is still being played (``original_is_played``), its open episodes may still end. ``forked``
-    is set if only one episode is played again, from one of its actions on.
+    is set if only one episode is played again, from one of its actions on. ``prices`` is the price table to use.
     """
 
     config: Config
@@ -125,6 +125,7 @@ class Repeat(NamedTuple):
     budget: Budget
     changed_inputs: tuple[str, ...]
     original_is_played: bool
+    prices: Path | None
     forked: Fork | None = None
 
 
@@ -140,13 +141,14 @@ def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, p
         tasks = _current_tasks(config, before, folder)
         own = dict.fromkeys(config.models, f"recorded:{folder.resolve()}") if recorded else config.models
         config = config.model_copy(update={"models": {**own, **models}})
+        prices = prices or run.prices
         now = inputs(config, tasks, prices)
         found = [*changed_versions(run.versions, versions()), *changes(run.made_of, now)]
         lines = [str(change) for change in found if change.part != "models" or config.models == run.config.models]
         lines += [f"task: {old.id} has changed" for old, new in zip(before, tasks, strict=True) if old != new]
         if config.models != run.config.models:
             lines.append(f"models: {_format_models(run.config.models)}, now {_format_models(config.models)}")
-        return Repeat(config, tasks, run.file.budget, tuple(lines), run.is_played, run.forked)
+        return Repeat(config, tasks, run.file.budget, tuple(lines), run.is_played, prices, run.forked)
 
 
 # Forking: one episode is repeated up to one of its actions

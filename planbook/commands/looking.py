@@ -52,7 +52,7 @@ def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
             facts: dict[str, Any] = {"repeat": entry.repeat, "run": facts_of(opened, entry.index)}
             return errors.OK, _last_attempt(entry, events).model_copy(update=facts)
         out = console()
-        for piece in _heading(entry, endings.get(entry.index), events):
+        for piece in _heading(entry, endings.get(entry.index), events, opened.price):
             _print(out, piece)
         _print(out, "")
         trajectory = _last_attempt(entry, events, entry.task)
@@ -109,8 +109,8 @@ def _last_attempt(entry: Entry, events: list[Event], task: Task | None = None) -
         raise BadArgument(f"{entry.task.id} (episode {entry.index}) has no round to show") from error
 
 
-def _heading(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[RenderableType]:
-    task, cost = entry.task, spent_so_far(events, prices_from(None))
+def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Price) -> Iterator[RenderableType]:
+    task, cost = entry.task, spent_so_far(events, price)
     repeat = f", repeat {entry.repeat}" if entry.repeat else ""
     yield text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim")
     yield text(task.goal)
@@ -182,7 +182,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
     """
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
         raise errors.BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
-    price = prices_from(prices)
+    price = prices_from(prices) if prices else None
     comparisons = compare_all([read_folder(run, price) for run in runs])
     for number, comparison in enumerate(comparisons, 1):
         print_parts(console(), comparison_parts(comparison, _letter(number)))
@@ -209,7 +209,7 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
 
     NAME is a setting of run.json, for example planner, env, seed, selection.split or models.default.
     """
-    gathered, unreadable = _readable(runs, prices_from(prices))
+    gathered, unreadable = _readable(runs, prices_from(prices) if prices else None)
     chosen = _chosen(gathered, where)
     names = [full_name(name, (run.run.config for run in gathered)) for name in by.split(",") if name]
     rows = group_rows(chosen, names)
@@ -235,7 +235,7 @@ def runs_in(folder: Path) -> list[Path]:
     return [run for run in below if not any(other in run.parents for other in below)]
 
 
-def _readable(folders: Iterable[Path], price: Price) -> tuple[list[RunResults], dict[str, str]]:
+def _readable(folders: Iterable[Path], price: Price | None) -> tuple[list[RunResults], dict[str, str]]:
     """Return the readable runs, and by folder the reasons why others cannot be read. Raises BadRun if none can."""
     gathered: dict[Path, RunResults] = {}
     unreadable: dict[str, str] = {}

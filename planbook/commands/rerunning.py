@@ -98,7 +98,7 @@ def play_again(
     code, summary = play(
         repeat.config,
         out,
-        hosting,
+        hosting.model_copy(update={"prices": repeat.prices}),
         store=store,
         tasks=repeat.tasks,
         rerun_of="" if repeat.forked else str(folder.resolve()),

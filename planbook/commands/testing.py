@@ -97,7 +97,7 @@ class Series:
     """Plays runs one after another that share one budget."""
 
     def __init__(self, settings: Settings) -> None:
-        self._hosting, self._store = settings.hosting(), settings.store
+        self._hosting, self._store, self.prices = settings.hosting(), settings.store, settings.prices
         self._played: list[Path] = []
 
     def play(self, config: Config, out: Path | None, tasks: Sequence[Task] | None = None) -> tuple[int, Summary]:
@@ -114,7 +114,7 @@ class Series:
 
     def _spent(self, folder: Path) -> Spent:
         with closing(Run.open(folder)) as run:
-            return spent_so_far(run.own_events(), prices_from(self._hosting.prices))
+            return spent_so_far(run.own_events(), run.price)
 
 
 def remaining(budget: Budget, spent: Spent) -> Budget:
@@ -130,7 +130,7 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
     Stops after the first run that is interrupted or whose budget ends; the same command continues. Raises BadArgument,
     BadRun.
     """
-    cost, points, worst = _building_cost(config, after), list[Point](), errors.OK
+    cost, points, worst = _building_cost(config, after, series.prices), list[Point](), errors.OK
     for number in after:
         code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}")
         until_then = reached_after(cost.after, number)
@@ -147,13 +147,13 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
     return worst, curve
 
 
-def _building_cost(config: Config, after: Sequence[int]) -> BuildingCost:
+def _building_cost(config: Config, after: Sequence[int], prices: Path | None) -> BuildingCost:
     folder = config.library_folder
     if not is_run(folder):
         raise errors.BadArgument("--after N,N: the building tasks are those of a building run; name it with --library")
     with closing(Run.open(folder)) as run:
         check_environment(config.model_copy(update={"after": max(after)}), run)
-        return read_run(run).building_cost()
+        return read_run(run, price=prices_from(prices) if prices else None).building_cost()
 
 
 def curve_paying(points: Sequence[Point]) -> dict[str, Paying | None]:

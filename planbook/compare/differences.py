@@ -21,6 +21,7 @@ from planbook.results.statistics import (
     ratio,
     ratio_difference,
     sign_flips,
+    unvaried_difference,
 )
 from planbook.results.table import RunResults
 from planbook.runs import without_folders
@@ -168,6 +169,9 @@ def gain(pair: Pair) -> int:
 
 
 def _interval_over(tasks: Sequence[Sequence[Pair]]) -> tuple[float, float]:
+    changes = [fmean(map(gain, pairs)) for pairs in tasks]
+    if len({*changes}) == 1:
+        return unvaried_difference(changes)
     _, low, high = ratio([(sum(map(gain, pairs)), len(pairs)) for pairs in tasks])
     return -1.0 if low is None else max(-1.0, low), 1.0 if high is None else min(1.0, high)
 
@@ -223,9 +227,16 @@ def _measure_difference(name: str, pairs: Sequence[Pair]) -> MeasureDifference:
 
 
 def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
-    """Compare each cost per solved task; costs that neither run had are left out."""
-    names = [name for name, cost in COSTS.items() if any(cost(side) != 0 for pair in pairs for side in pair)]
-    return {name: _cost_difference(pairs, name) for name in names}
+    """Compare each cost per solved task; costs that neither run had are left out.
+
+    So is the time if one run has none, as its episodes were imported or copied.
+    """
+    differences = {}
+    for name, cost in COSTS.items():
+        has_cost = [any(cost(side) != 0 for side in sides) for sides in zip(*pairs, strict=True)]
+        if all(has_cost) or (any(has_cost) and name != TIME):
+            differences[name] = _cost_difference(pairs, name)
+    return differences
 
 
 def _cost_difference(pairs: Sequence[Pair], name: str) -> CostDifference:

@@ -6,7 +6,7 @@ from statistics import fmean
 from pydantic import BaseModel
 
 from planbook.planner import Grid
-from planbook.results.statistics import benjamini_hochberg, paired_difference, paired_t, swapped_tails
+from planbook.results.statistics import benjamini_hochberg, paired_t, swapped_tails, unvaried_difference
 from planbook.results.table import RunResults
 from planbook.wording import NO_FIGURE, UNPLAYED, counted
 
@@ -116,8 +116,7 @@ def _interval(changes: Sequence[float]) -> tuple[float, float]:
     low, high, _ = paired_t(changes) if len(changes) > 1 else (None, None, None)
     if low is not None and high is not None and low < high:
         return max(-1.0, low), min(1.0, high)
-    more = round(sum(changes))
-    return paired_difference(max(more, 0), max(-more, 0), len(changes))
+    return unvaried_difference(changes)
 
 
 def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
@@ -138,7 +137,8 @@ def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     yield (
         "p: runs swapped within tasks, exact, against the runs that lack no part found to matter; corrected by the "
         f"Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts named as more "
-        f"than noise, at most {FALSE_SHARE:.0%} are expected to be false positives."
+        f"than noise, at most {FALSE_SHARE:.0%} are expected to be false positives. An interval shows the size of an "
+        "effect, is not corrected, and may disagree with p."
     )
 
 

@@ -78,7 +78,10 @@ class RunComparison(BaseModel):
 
 
 def compare(first: RunResults, second: RunResults) -> RunComparison:
-    """Compare two runs. Raises BadArgument if they have no task in common."""
+    """Compare two runs.
+
+    Raises BadArgument if they have no task in common, or if one has two episodes of the same task and repeat.
+    """
     _check_environments(first, second)
     first_rows, second_rows = _by_key(first), _by_key(second)
     pairs = [(row, second_rows[key]) for key, row in first_rows.items() if key in second_rows]
@@ -139,7 +142,15 @@ def _describe(run: RunResults) -> str:
 
 
 def _by_key(run: RunResults) -> dict[tuple[str, str, int, int], Result]:
-    return {(row.entry.task.env, row.entry.task.id, row.entry.task.seed, row.repeat): row for row in run.counted}
+    rows: dict[tuple[str, str, int, int], Result] = {}
+    for row in run.counted:
+        task = row.entry.task
+        if rows.setdefault((task.env, task.id, task.seed, row.repeat), row) is not row:
+            raise BadArgument(
+                f"{run.name} has two episodes of {row.name}, from different runs; import or copy the episodes of each "
+                "run into a folder of its own, and compare those"
+            )
+    return rows
 
 
 def _by_type(pairs: Sequence[Pair]) -> dict[str, SolvedDifference]:

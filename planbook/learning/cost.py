@@ -23,7 +23,7 @@ def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
     """Carry out ``planbook cost``. Raises BadRun, BadArgument, BadPrices."""
     out = console()
     with closing(Run.open(folder)) as run:
-        cost = read_run(run, price=prices_from(prices)).building_cost()
+        cost = read_run(run, price=prices_from(prices) if prices else None).building_cost()
     out.print(table_of(cost_table(cost)) if cost.after else "Nothing has been learned yet.")
     if cost.formulating_calls:
         calls = counted(cost.formulating_calls, "call")

@@ -38,9 +38,9 @@ def report_runs(
     """Write the page of one run into its folder, of several into the current folder, unless ``out`` names a file.
 
     ``episodes`` selects those that are shown cell by cell: all, failed, a number, or None for those that fit a page of
-    reasonable size; ``prices`` is a price table, by default the shipped one. Raises BadRun, BadArgument, BadPrices.
+    reasonable size; ``prices`` is a price table, by default each run's own. Raises BadRun, BadArgument, BadPrices.
     """
-    price = prices_from(prices)
+    price = prices_from(prices) if prices else None
     target = out or (folders[0] / FILE if len(folders) == 1 else Path(FILE))
     with ExitStack() as stack:
         runs = [stack.enter_context(closing(Run.open(folder, graphs=True))) for folder in folders]

@@ -65,6 +65,12 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
     return max(-1.0, up - down - spread), min(1.0, up - down + spread)
 
 
+def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
+    """Return the interval of a mean change that is the same in every task: that of two paired shares."""
+    more = round(fsum(changes))
+    return paired_difference(max(more, 0), max(-more, 0), len(changes))
+
+
 def mcnemar(gained: int, lost: int) -> float:
     """Return the p value of McNemar's exact test: the chance that the differing cases split at least as unevenly."""
     differing = gained + lost

@@ -52,6 +52,8 @@ class Summary(BaseModel):
     mean_actions_by_type: dict[str, float | None]
     repeats: int
     solved_by_repeat: tuple[int, ...]
+    spread: float | None = Field(default=None, exclude=True)
+    """The standard deviation of the share solved, over the repeats; None for a single repeat."""
     mean_error_steps: float | None = None
     mean_error_steps_by_type: dict[str, float | None] = Field(default_factory=dict)
     model_calls: int = 0
@@ -114,13 +116,6 @@ class Summary(BaseModel):
         tasks = self.tasks if kind == ALL else self.by_type.get(kind, (0, 0))[1]
         return self.intervals[kind] if tasks and not unplayed else None
 
-    @property
-    def spread(self) -> float | None:
-        """The standard deviation of the share solved, over the repeats; None for a single repeat."""
-        if self.repeats < 2 or not self.tasks:
-            return None
-        return stdev(count * self.repeats / self.tasks for count in self.solved_by_repeat)
-
 
 def summarise(
     rows: Sequence[Result],
@@ -145,6 +140,8 @@ def summarise(
     reached = milestones(counted, known)
     played = [Played(row.type, row.ending, row.spans) for row in counted]
     repeats = 1 + max((row.repeat for row in rows), default=0)
+    of_repeat = [[row.solved for row in counted if row.repeat == number] for number in range(repeats)]
+    shares = [fmean(solved) for solved in of_repeat if solved]
     return Summary(
         tasks=len(counted),
         solved=_solved(counted),
@@ -160,7 +157,8 @@ def summarise(
         left_out=len(rows) - len(counted),
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
-        solved_by_repeat=tuple(_solved(row for row in counted if row.repeat == number) for number in range(repeats)),
+        solved_by_repeat=tuple(map(sum, of_repeat)),
+        spread=stdev(shares) if len(shares) > 1 else None,
         methods={kind.key: result for kind in figures if (result := kind.count(played)) is not None},
         claims=count_claims([row.claim for row in counted]),
         matches=count_matches(counted),
@@ -222,13 +220,13 @@ def _costs(spent: Spent) -> dict[str, Any]:
 
 
 def mean_actions(rows: Iterable[Result]) -> float | None:
-    """Return the mean number of actions over all episodes that were run, solved, failed or broken."""
-    return mean_of(row.ending.actions for row in rows if row.outcome is not Outcome.NOT_RUN)
+    """Return the mean number of actions over the played episodes."""
+    return mean_of(row.ending.actions for row in rows if row.outcome.played)
 
 
 def mean_errors(rows: Iterable[Result]) -> float | None:
-    """Return the mean number of cells that ended in an error, over all episodes that were run (AutoManual, table 3)."""
-    return mean_of(row.ending.error_steps for row in rows if row.outcome is not Outcome.NOT_RUN)
+    """Return the mean number of cells that ended in an error, over the played episodes (AutoManual, table 3)."""
+    return mean_of(row.ending.error_steps for row in rows if row.outcome.played)
 
 
 def _solved(rows: Iterable[Result]) -> int:

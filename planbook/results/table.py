@@ -21,7 +21,7 @@ from planbook.results.measures import known_milestones
 from planbook.results.rows import NOTHING, Result
 from planbook.results.summary import Summary, summarise
 from planbook.runs import Run, index_of, set_aside
-from planbook.spending import Price, prices_from
+from planbook.spending import Price
 from planbook.store import Event
 
 FORMULATING = "formulate/"
@@ -81,11 +81,11 @@ class RunResults:
 
     @classmethod
     def empty(cls, run: Run, name: str, price: Price | None = None) -> "RunResults":
-        """Return the table before any event is read; the default prices are those that ship."""
+        """Return the table before any event is read; the default prices are the run's own."""
         env = run.config.env if run.config.env.partition(":")[0].endswith(".py") else ""
         copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
         rows = (Result(entry, env, copied, bulky) for entry in run.entries())
-        return cls(run, name, price or prices_from(None), {row.index: row for row in rows}, set_aside=set_aside(run))
+        return cls(run, name, price or run.price, {row.index: row for row in rows}, set_aside=set_aside(run))
 
     def take(self, event: Event) -> None:
         """Read the next event. An episode that was copied from another run costs nothing here."""
@@ -265,7 +265,7 @@ class RunResults:
 
 
 def read_run(run: Run, name: str = "", price: Price | None = None, *, until: float | None = None) -> RunResults:
-    """Read a run, which may be unfinished or still being played; the default prices are those that ship.
+    """Read a run, which may be unfinished or still being played; the default prices are the run's own.
 
     Events after the time ``until`` (in seconds since 1970) are ignored.
     """

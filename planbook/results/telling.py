@@ -32,7 +32,7 @@ def results_table(summary: Summary, title: str) -> Grid:
         bounds = summary.interval_of(kind)
         within = interval(*bounds) if bounds else NO_FIGURE
         counts = (solved, *(excluded if unplayed else ()), tasks)
-        rows.append((kind, *map(str, counts), share, within, fixed(means[kind], 1), fixed(errors[kind], 2)))
+        rows.append((kind, *map(str, counts), share, within, fixed(means[kind], 2), fixed(errors[kind], 2)))
     return Grid(title, "task type", columns, rows)
 
 
@@ -128,12 +128,11 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         return
     replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
     money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
-    per_task = (
-        f"{summary.model_calls / summary.tasks:.1f} calls and {summary.tokens / summary.tasks:,.0f} tokens per task"
-    )
+    ran = summary.tasks - sum(not_run for _, not_run in summary.unplayed_by_type.values())
+    per_task = f"; {summary.model_calls / ran:.1f} calls and {summary.tokens / ran:,.0f} tokens per task" if ran else ""
     yield (
-        f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
-        f"{summary.completion_tokens:,} completion tokens; {money}; {per_task}."
+        f"{counted(summary.model_calls, 'model call')}{replayed}; {summary.prompt_tokens:,} prompt and "
+        f"{summary.completion_tokens:,} completion tokens; {money}{per_task}."
     )
     if summary.reworded_replies:
         replies = counted(summary.reworded_replies, "recorded reply", "recorded replies")

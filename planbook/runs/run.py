@@ -29,12 +29,14 @@ from planbook.runs.folder import (
     is_claimed,
 )
 from planbook.runs.installed import versions
-from planbook.spending import check_money, prices_from, spent_so_far
+from planbook.spending import Price, check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password, without_restart
 from planbook.wording import outcome_of, why
-from planbook.writing import TEMPORARY
+from planbook.writing import TEMPORARY, whole
 
 STORE_FILE = "run.db"
+PRICES_FILE = "prices.json"
+"""The price table that was given to the run, if any."""
 FORMULATOR_SHARE = 0.1
 """The share of a building run's budget that is kept for its manual, unless ``--budget formulator=SHARE`` is given."""
 PAUSED = "paused"
@@ -144,6 +146,17 @@ class Run:
         return cls(folder, file, events, claim)
 
     @property
+    def prices(self) -> Path | None:
+        """The price table that the run keeps; None if it uses the shipped one."""
+        path = self.folder / PRICES_FILE
+        return path if path.is_file() else None
+
+    @property
+    def price(self) -> Price:
+        """The function that prices replies by the run's table. Raises BadPrices."""
+        return prices_from(self.prices)
+
+    @property
     def is_played(self) -> bool:
         """True while a process plays the run, on this machine or on another that uses the same database."""
         return is_claimed(self.folder) or self.store.is_claimed()
@@ -170,11 +183,13 @@ class Run:
     ) -> None:
         """Begin an invocation, and meter it: the spending of earlier invocations counts.
 
-        Their budget and timeouts stay in force unless new ones are given. ``models`` are asked besides the run's own;
-        the ``note`` is recorded with the invocation. Raises BadArgument, BadPrices.
+        Their budget, timeouts and price table stay in force unless new ones are given. ``models`` are asked besides the
+        run's own; the ``note`` is recorded with the invocation. Raises BadArgument, BadPrices.
         """
         new, before = invocation or Invocation(), self.file
-        check_money([*self.config.models.values(), *models], new.budget or before.budget, new.prices)
+        prices = new.prices or self.prices
+        check_money([*self.config.models.values(), *models], new.budget or before.budget, prices)
+        price = prices_from(prices)
         update = {
             "budget": self._with_manual_share(new.budget or before.budget),
             "timeouts": new.timeouts or before.timeouts,
@@ -183,7 +198,9 @@ class Run:
         if (file := before.model_copy(update=update)) != before:
             self.file = file
             file.write(self.folder)
-        price = prices_from(new.prices)
+        if new.prices:
+            with whole(self.folder / PRICES_FILE) as kept:
+                kept.write(new.prices.read_bytes())
         spent = spent_so_far(self.own_events(), price)
         self.meter = Meter(self.file.budget, spent, price, self.store.ledger)
         self.store.ledger.open(amount_of(spent), spent.actions)

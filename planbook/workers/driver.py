@@ -86,7 +86,7 @@ class RunDriver:
         self._run, self._on_ending, self._hosting = run, on_ending, hosting
         self._steering = hosting.steering or Steering()
         self._open, self._handled = OpenEpisodes(run), count_handled(run.store)
-        self._prices, self._row = prices_from(hosting.prices), run.store.last_row
+        self._price, self._row = run.price, run.store.last_row
         self._before, self._seen = run.meter.spent, Spent()
 
     def play_here(self, memory: Memory, watch: Watch | None) -> bool:
@@ -163,7 +163,7 @@ class RunDriver:
         if self._run.config.models:
             for row, event in self._run.store.after(self._row, "ask"):
                 self._row = row
-                self._seen = add_cost(self._seen, event.kind, event.body, self._prices)
+                self._seen = add_cost(self._seen, event.kind, event.body, self._price)
         self._run.meter.recount(self._before + self._seen)
         if self._steering.stopped:
             self._stop()
@@ -177,24 +177,25 @@ class RunDriver:
 
     def _recount(self) -> None:
         """Count the spending of all processes again, from the store."""
-        self._run.meter.recount(spent_so_far(self._run.own_events(), self._prices))
+        self._run.meter.recount(spent_so_far(self._run.own_events(), self._price))
 
 
 def job_of(run: Run, hosting: Hosting, threads: int) -> Job:
     """Return the input of a worker in another process."""
+    prices = hosting.prices or run.prices
     return Job(
         run.folder.resolve(),
         run.store.place.resolve() if isinstance(run.store.place, Path) else run.store.place,
         RunFile.read(run.folder),
         threads,
         hosting.unsafe_no_sandbox,
-        hosting.prices and hosting.prices.resolve(),
+        prices and prices.resolve(),
     )
 
 
 def join_run(run: Run, hosting: Hosting) -> WorkerReport:
     """Play episodes of a run that another process plays, until none is open or that process has ended."""
-    spent = spent_so_far(run.own_events(), prices_from(hosting.prices))
+    spent = spent_so_far(run.own_events(), prices_from(hosting.prices or run.prices))
     job = job_of(run, hosting, hosting.jobs if run.config.environment.parallel else 1)
     return work(replace(job, spent=spent), lambda: run.is_played)
 

@@ -186,8 +186,6 @@ class Hosting(Invocation):
         recorded: dict[str, JsonValue] = {"jobs": self.jobs, "executor": self.executor}
         if self.unsafe_no_sandbox:
             recorded["unsafe_no_sandbox"] = True
-        if self.prices:
-            recorded["prices"] = str(self.prices.resolve())
         return recorded
 
 
@@ -198,4 +196,4 @@ def arguments(recorded: Mapping[str, Any]) -> list[str]:
         options += ["--executor", recorded["executor"]]
     if recorded.get("unsafe_no_sandbox"):
         options.append("--unsafe-no-sandbox")
-    return options + (["--prices", recorded["prices"]] if "prices" in recorded else [])
+    return options

@@ -80,9 +80,9 @@ def mean_of(counts: Iterable[int]) -> float | None:
     return round(mean(listed), 2) if listed else None
 
 
-def format_figure(figure: float | None, digits: int = 1) -> str:
-    """Return a figure as text, rounded to a number of digits; a dash for None."""
-    return "-" if figure is None else f"{figure:.{digits}f}"
+def format_figure(figure: float | None) -> str:
+    """Return a figure as text, with the two digits that ``mean_of`` keeps; a dash for None."""
+    return "-" if figure is None else f"{figure:.2f}"
 
 
 class Strategy(Protocol):

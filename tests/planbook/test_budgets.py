@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from tests.flows import BUILD, asks, events, files, here, history, scripted
+from tests.openai_server import serving
+from tests.toy_script import served_answer
 
 PRICES = {"as_of": "2026-01-01", "models": {"served": {"input": 1000.0, "output": 1000.0}}}
 SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", 4)
@@ -124,3 +126,27 @@ def test_a_limit_of_money_for_a_model_without_a_price_is_refused(
         assert "nobody-knows has no price, so --budget money=5" in refused.printed
         assert "--prices FILE" in refused.printed
         assert not (tmp_path / "run").exists()
+
+
+def test_a_run_keeps_its_price_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prices, folder = tmp_path / "prices.json", tmp_path / "run"
+    prices.write_text(json.dumps(PRICES))
+    play = ("run", "--env", "toy", "--planner", "automanual", "--model", "openai:served", "--seeds", "0-1")
+    with serving(served_answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "unused")
+        assert here(*play, "--prices", prices, "--budget", "money=9", "--out", folder).returncode == 4
+        prices.unlink()
+        asked = len(server.requests)
+        resumed = here("run", "--resume", folder)
+        assert (resumed.returncode, len(server.requests)) == (4, asked), resumed.printed
+        assert "Changed since" not in resumed.printed
+        finished = here("run", "--resume", folder, "--budget", "money=1000", "--json")
+        again = here("rerun", folder, "--json", "--out", tmp_path / "again")
+    tokens = spent(folder)["tokens"]
+    assert finished.result["money"] == pytest.approx(tokens / 1000)
+    for command in ("stats", "report"):
+        (row,) = here(command, folder, "--json").result["rows" if command == "stats" else "runs"]
+        assert row["money"] == pytest.approx(tokens / 1000)
+    assert again.result["differed"] == []
+    assert here("stats", tmp_path / "again", "--json").result["rows"][0]["money"] > 0

@@ -19,7 +19,7 @@ from planbook.results.table import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal.printing import print_parts
-from tests.flows import here
+from tests.flows import here, refusal
 from tests.rows import BROKEN, FAILED, SOLVED, fetch, toy_run, written
 
 FREE = prices_from(None)
@@ -178,6 +178,32 @@ def test_with_repeats_signs_are_flipped_over_tasks(tmp_path: Path) -> None:
     assert "Test: sign flips over tasks, exact; p is corrected by Holm's method" in text
     assert "fetch/0 repeat 5" not in text.split("Solved by B only")[0]
     assert "this difference may be noise" in text
+
+
+@pytest.mark.parametrize(("tasks", "outcome"), [(6, SOLVED), (6, FAILED), (2, SOLVED)])
+def test_repeats_that_all_agree_have_the_interval_of_their_tasks(tmp_path: Path, tasks: int, outcome: Outcome) -> None:
+    def interval(repeats: int) -> tuple[float, float]:
+        folder, count = tmp_path / str(repeats), tasks * repeats
+        first = written(folder / "one", [FAILED] * count, repeats)
+        overall = compared(first, written(folder / "two", [outcome] * count, repeats)).overall
+        return overall.low, overall.high
+
+    low, high = interval(1)
+    assert low < high
+    assert interval(3) == (low, high)
+
+
+def test_a_run_with_two_episodes_of_a_repeat_is_refused(tmp_path: Path, stored: Path) -> None:
+    toy_run(tmp_path / "random", "random", 8)
+    here("export", stored, tmp_path / "random", "--out", tmp_path / "both.jsonl")
+    here("import", tmp_path / "both.jsonl", "--out", tmp_path / "both")
+    assert "both has two episodes of fetch/0, from different runs" in refusal("compare", stored, tmp_path / "both")
+
+
+def test_the_time_of_imported_episodes_is_not_compared(tmp_path: Path, stored: Path) -> None:
+    here("export", stored, "--out", tmp_path / "one.jsonl")
+    here("import", tmp_path / "one.jsonl", "--out", tmp_path / "one")
+    assert compared(stored, tmp_path / "one").costs.keys() == {"actions"}
 
 
 def test_repeats_that_only_one_run_has_are_in_no_pair(tmp_path: Path) -> None:

@@ -174,11 +174,11 @@ def test_asking_whether_a_folder_is_claimed_does_not_claim_it(tmp_path: Path) ->
     watcher.join()
 
 
-def test_hosting_is_recorded_as_options_for_the_next_invocation(tmp_path: Path) -> None:
+def test_hosting_is_recorded_as_options_for_the_next_invocation() -> None:
     assert arguments(Hosting().recorded()) == ["--jobs", "1"]
-    every_option = Hosting(jobs=3, unsafe_no_sandbox=True, prices=tmp_path / "prices.json", executor="processes")
-    expected = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox", "--prices"]
-    assert arguments(every_option.recorded()) == [*expected, str(tmp_path / "prices.json")]
+    every_option = Hosting(jobs=3, unsafe_no_sandbox=True, executor="processes")
+    expected = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox"]
+    assert arguments(every_option.recorded()) == expected
 
 
 def test_a_stop_ends_a_pause_and_is_final() -> None:

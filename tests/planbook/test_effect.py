@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.compare.effects import FALSE_SHARE, part_effects
+from planbook.compare.effects import FALSE_SHARE, effects_in_words, part_effects
 from planbook.envs import Task
 from planbook.errors import OUT_OF_BUDGET
 from planbook.planner import Ending, Outcome
@@ -69,6 +69,8 @@ def test_equal_repeats_of_a_task_count_as_one_observation() -> None:
     (effect,) = part_effects(runs.pop(""), runs)
     assert effect.p == pytest.approx(2 * 0.5**5)
     assert (effect.affected, effect.solved, effect.difference) == (5, 0, -1.0)
+    *_, method = effects_in_words([effect])
+    assert "An interval shows the size of an effect, is not corrected, and may disagree with p." in str(method)
 
 
 def _significant(needed: int, noise: float, dice: random.Random) -> list[str]:

@@ -15,6 +15,8 @@ from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from tests.flows import BUILD, here, refusal, scripted
+from tests.openai_server import serving
+from tests.toy_script import served_answer
 
 TOY = ("--env", "toy")
 SMALL = ("--tasks-per-type", 2, "--solved-after", 1)
@@ -60,6 +62,20 @@ def test_a_curve_has_the_cost_of_building_at_each_point(curve: tuple[Path, str],
     for after in (1, 4):
         reached = cost["after"][after - 1]
         assert built[str(after)] == [f"{reached[name]:,}" for name in ("calls", "tokens", "actions", "procedures")]
+
+
+def test_the_money_of_a_curve_is_that_of_the_given_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prices, built = tmp_path / "prices.json", tmp_path / "built"
+    prices.write_text('{"models": {"served": {"input": 1000, "output": 1000}}}')
+    with serving(served_answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "unused")
+        model = ("--model", "openai:served", "--types", "fetch", "--tasks-per-type", 1)
+        assert here("build", *TOY, *model, "--out", built).returncode == 0
+    options = ("--library", built, "--model", "none", "--after", "0,1", "--seeds", "0", "--out", tmp_path / "curve")
+    point = here("test", *TOY, *options, "--prices", prices, "--json").result["curve"][1]
+    assert point["until_then"]["money"] == here("cost", built, "--prices", prices, "--json").result["after"][0]["money"]
+    assert point["until_then"]["money"] == pytest.approx(point["until_then"]["tokens"] / 1000)
 
 
 @pytest.mark.parametrize("after", ["5", "4,5"])

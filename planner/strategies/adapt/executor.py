@@ -316,9 +316,9 @@ class DecompositionFigures(Figures):
         yield Grid("Whole tasks: the last claim, and the environment's verdict", "verdict", columns, rows)
         by_type = ", ".join(f"{kind} {format_figure(depth)}" for kind, depth in self.k_max_by_type.items())
         yield (
-            f"Sub-tasks per task: executor {self.mean_executor_calls:.1f}, planner "
-            f"{self.mean_planner_calls:.1f}; deepest level of a solved task (k_max): {format_figure(self.k_max)}, "
-            f"by type {by_type}."
+            f"Sub-tasks per task: executor {format_figure(self.mean_executor_calls)}, planner "
+            f"{format_figure(self.mean_planner_calls)}; deepest level of a solved task (k_max): "
+            f"{format_figure(self.k_max)}, by type {by_type}."
         )
         yield (
             f"Solved as claimed {self.claimed_rate:.1%}, as judged {self.judged_rate:.1%}; tasks that the environment "

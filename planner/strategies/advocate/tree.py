@@ -278,9 +278,9 @@ class SearchFigures(Figures):
         """Return the rounds, then the branches, then the actions that could not be undone."""
         within = ", ".join(f"{number}: {share:.1%}" for number, share in enumerate(self.success_by_round, 1))
         yield (
-            f"Actions per task: {format_figure(self.mean_actions_first, 2)} in the first round and "
-            f"{format_figure(self.mean_actions_last, 2)} in the last; plans revised "
-            f"{format_figure(self.mean_revisions, 2)} times. Solved within N rounds: {within}."
+            f"Actions per task: {format_figure(self.mean_actions_first)} in the first round and "
+            f"{format_figure(self.mean_actions_last)} in the last; plans revised "
+            f"{format_figure(self.mean_revisions)} times. Solved within N rounds: {within}."
         )
         if self.branches:
             fates = ", ".join(f"{fate} {count}" for fate, count in self.branches.items())

@@ -110,7 +110,7 @@ def test_figures_and_costs_are_those_of_the_summary(page: Page, run: Run) -> Non
     table = figures(page)
     for kind, (solved, tasks) in summary.by_type.items():
         assert (table[kind][0], table[kind][3]) == (str(solved), str(tasks))
-        assert table[kind][6] == f"{summary.mean_actions_by_type[kind]:.1f}"
+        assert table[kind][6] == f"{summary.mean_actions_by_type[kind]:.2f}"
     assert (table["all"][0], table["all"][3]) == (str(summary.solved), str(summary.tasks))
     assert table["all"][4] == f"{summary.solved / summary.tasks:.1%}"
     endings = recorded_endings(run).values()

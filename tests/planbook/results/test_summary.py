@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.envs import Task, Verdict
-from planbook.planner import Ending, Outcome
+from planbook.planner import Ending, Outcome, Spent
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary, summarise
-from planbook.results.telling import failure_lines, results_table
+from planbook.results.telling import failure_lines, results_table, spending_lines
 from planbook.runs import Entry
 from tests.rows import results
 
@@ -35,7 +35,7 @@ def test_broken_and_unplayed_episodes_count_as_not_solved() -> None:
     assert (summary.tasks, summary.solved) == (4, 1)
     assert summary.by_type == {"a": (1, 2), "b": (0, 2)}
     assert summary.failures == {"raised": 1, "broken": 1, "not_run": 1}
-    assert summary.mean_actions_by_type == {"a": 7.0, "b": 0.0}
+    assert summary.mean_actions_by_type == {"a": 7.0, "b": None}
     assert summary.broken == 1
     assert summary.broken_messages == {"b/2": "the browser died"}
     assert summary.unplayed_by_type == {"b": (1, 1)}
@@ -63,6 +63,27 @@ def test_repeats_have_a_spread() -> None:
     summary = summed("aaaa", SOLVED, SOLVED, SOLVED, FAILED, repeats=2)
     assert summary.solved_by_repeat == (2, 1)
     assert summary.spread == pytest.approx(0.35355, abs=1e-5)
+
+
+def test_the_spread_is_over_the_shares_of_repeats_with_other_numbers_of_episodes() -> None:
+    tasks = [Task(id=f"a/{n}", env="toy", split="all", type="a", goal="g") for n in range(4)]
+    entries = [Entry(index=n, task=task, repeat=n // 3) for n, task in enumerate(tasks)]
+    summary = summarise(results(entries, dict.fromkeys(range(4), SOLVED)), 1.0, "run")
+    assert (summary.solved_by_repeat, summary.spread) == ((3, 1), 0.0)
+
+
+def test_means_are_printed_from_the_digits_that_they_have() -> None:
+    moves = [SOLVED.model_copy(update={"actions": 1 + (n < 8)}) for n in range(23)]
+    assert columns_of(summed("a" * 23, *moves))["mean actions"] == ["1.35", "1.35"]
+
+
+def test_costs_per_task_are_over_the_tasks_that_were_run() -> None:
+    spent = Spent(calls=1, prompt=10, completion=2)
+    entries = [Entry(index=n, task=Task(id=f"a/{n}", env="toy", split="all", type="a", goal="g")) for n in range(4)]
+    line, *_ = spending_lines(summarise(results(entries, {0: SOLVED, 1: BROKEN}), 1.0, "run", spent))
+    assert line == "1 model call; 10 prompt and 2 completion tokens; $0.00; 0.5 calls and 6 tokens per task."
+    line, *_ = spending_lines(summarise(results(entries, {}), 1.0, "run", spent))
+    assert line == "1 model call; 10 prompt and 2 completion tokens; $0.00."
 
 
 @pytest.mark.parametrize(

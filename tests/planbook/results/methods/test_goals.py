@@ -28,7 +28,7 @@ def test_replans_and_goals_are_counted(tmp_path: Path) -> None:
     assert (found.tried, found.done, found.failed, found.mapped) == (6, 4, 2, 1)
     assert (found.rounds, found.solved_by_rounds, found.most_rounds) == ({0: 1, 1: 1}, {1: 1}, 1)
     assert (found.selectors, found.reasons) == (("horizon",), {"no table": 2})
-    line = "Replanned 0.5 times per task, 1 at most; goals tried 6, done 4, failed 2; selector: horizon; lines mapped"
+    line = "Replanned 0.50 times per task, 1 at most; goals tried 6, done 4, failed 2; selector: horizon; lines mapped"
     assert line in "\n".join(map(str, found.tell()))
 
 

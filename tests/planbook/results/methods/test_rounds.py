@@ -93,5 +93,5 @@ def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
         methods = summary_of(run).methods
     assert methods == {"graph": Passes(passes=3, answered=3, reused=2, temporary=2, skipped=2, mean_passes=2)}
     (line,) = map(str, methods["graph"].tell())
-    assert line.startswith("Passes over the graph: 3, 2.0 per task; nodes answered 3, reused 2")
+    assert line.startswith("Passes over the graph: 3, 2.00 per task; nodes answered 3, reused 2")
     assert ", skipped 2; temporary nodes 2" in line

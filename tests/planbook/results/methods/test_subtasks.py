@@ -73,7 +73,7 @@ def test_a_run_prints_and_returns_the_figures(tmp_path: Path) -> None:
     assert (deep["solved"], deep["subtasks"]["k_max"]) == (2, 2.5)
     assert deep["subtasks"]["audit"]["solved"] == {"done": 0, "failed": 0, "none": 2}
     again = here("run", "--resume", tmp_path / "deep", "--json")
-    assert "deepest level of a solved task (k_max): 2.5, by type depth_2 2.0, depth_3 3.0" in again.printed
+    assert "deepest level of a solved task (k_max): 2.50, by type depth_2 2.00, depth_3 3.00" in again.printed
     assert again.result["subtasks"] == deep["subtasks"]
     command = ("run", "--planner", "adapt", "--env", "toy", "--task", "fetch/0")
     model = ("--model", f"scripted:{ROOT}/tests/claiming.py:boastful")
