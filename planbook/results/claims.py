@@ -20,7 +20,7 @@ ANSWERED = "an answer was delivered"
 class TaskClaim(BaseModel):
     """The last claim about a task, its author, and the environment's verdict.
 
-    ``played`` is False for an episode that was broken or not played: its verdict says nothing about the claim.
+    ``played`` is False for an episode that was broken, not played or not judged: no verdict contradicts the claim.
     """
 
     task: str
@@ -47,14 +47,14 @@ class ClaimCounts(BaseModel):
     unclaimed_and_solved: int
     unclaimed_and_not: int
     unplayed: int
-    """Broken or not played; their claims do not count."""
+    """Broken, not played or not judged; their claims do not count."""
     false: tuple[TaskClaim, ...]
     """Claims that the environment contradicts."""
 
 
 def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
-    """Count the claims of a run; None if there are none."""
-    if all(row.claim == NO_CLAIM for row in rows):
+    """Count the claims of a run; None if there are none that a verdict could contradict."""
+    if all(row.claim == NO_CLAIM or not row.played for row in rows):
         return None
     counts = Counter((row.claim, row.solved) for row in rows if row.played)
     return ClaimCounts(

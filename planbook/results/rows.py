@@ -8,6 +8,7 @@ from typing import Any
 
 from planbook.envs import EnvsError, Task, load_environment
 from planbook.planner import (
+    NOT_JUDGED,
     OLD_SPAN_KINDS,
     Claim,
     Ending,
@@ -175,7 +176,7 @@ class Result:
             claim=CLAIMS[claimed],
             by=by if claimed is not None else "",
             solved=self.solved,
-            played=self.outcome.played,
+            played=self.outcome.played and self.ending.cause != NOT_JUDGED,
         )
 
 

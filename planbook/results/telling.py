@@ -54,7 +54,7 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
     right = figures.claimed_and_solved + figures.denied_and_not
     made = right + len(figures.false)
     none = figures.unclaimed_and_solved + figures.unclaimed_and_not
-    unplayed = f"; broken or not played {figures.unplayed}" if figures.unplayed else ""
+    unplayed = f"; without a verdict {figures.unplayed}" if figures.unplayed else ""
     yield (
         f"Claims about whole tasks, against the verdict: {made} made, {right} right; claimed solved and not "
         f"{figures.claimed_and_not}, claimed failed and solved {figures.denied_and_solved}; no claim {none}"
