@@ -32,8 +32,8 @@ def results_table(summary: Summary, title: str) -> Grid:
         share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
         bounds = summary.interval_of(kind)
         within = interval(*bounds) if bounds else NO_FIGURE
-        counts = (solved, *(excluded if unplayed else ()), tasks)
-        rows.append((kind, *map(str, counts), share, within, fixed(means[kind], 1), fixed(errors[kind], 2)))
+        counts = (f"{count:,}" for count in (solved, *(excluded if unplayed else ()), tasks))
+        rows.append((kind, *counts, share, within, fixed(means[kind], 1), fixed(errors[kind], 2)))
     return Grid(title, "task type", columns, rows)
 
 
