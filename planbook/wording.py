@@ -8,6 +8,8 @@ NO_FIGURE = "-"
 """Shown in place of a missing figure."""
 PRICE_UNKNOWN = "price unknown"
 """Shown in place of an unknown cost."""
+ESTIMATED = " (estimated)"
+"""Shown after counts of tokens, some of which a server did not report."""
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:

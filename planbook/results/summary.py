@@ -48,6 +48,8 @@ class Summary(BaseModel):
     stopped_replies: int = 0
     """Calls of a streaming run whose reply was stopped before its end."""
     tokens: int = 0
+    estimated: bool = Field(default=False, exclude=True)
+    """True if a server did not count some of the tokens."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     money: float | None = 0.0
@@ -183,6 +185,7 @@ def _costs(spent: Spent) -> dict[str, Any]:
         "shortened_prompts": spent.shortened,
         "stopped_replies": spent.stopped,
         "tokens": spent.tokens,
+        "estimated": spent.estimated,
         "prompt_tokens": spent.prompt,
         "completion_tokens": spent.completion,
         "money": spent.money,

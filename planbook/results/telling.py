@@ -9,7 +9,7 @@ from planbook.results.matches import matches_table
 from planbook.results.measures import ALL, MeasuresByType, MilestoneCounts
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary
-from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, first_line, fixed, in_words, interval, listed
+from planbook.wording import ESTIMATED, NO_FIGURE, PRICE_UNKNOWN, counted, first_line, fixed, in_words, interval, listed
 
 SHOWN = 3
 """Number of false claims, and of broken or unjudged episodes, that are named."""
@@ -129,12 +129,13 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         return
     replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
     money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
+    estimated = ESTIMATED if summary.estimated else ""
     per_task = (
         f"{summary.model_calls / summary.tasks:.1f} calls and {summary.tokens / summary.tasks:,.0f} tokens per task"
     )
     yield (
         f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
-        f"{summary.completion_tokens:,} completion tokens; {money}; {per_task}."
+        f"{summary.completion_tokens:,} completion tokens{estimated}; {money}; {per_task}."
     )
     if summary.reworded_replies:
         replies = counted(summary.reworded_replies, "recorded reply", "recorded replies")

@@ -174,6 +174,7 @@ def _call(call: Call, prompts_by_scope: dict[str, set[tuple[str, str]]], *, prom
     """Yield role, template and cost; with ``prompts``, also the messages that are new in its scope, and the reply."""
     usage = call.reply.usage
     spent = f"{usage.prompt:,} + {usage.completion:,} tokens"
+    spent += ", estimated" if usage.estimated else ""
     spent += "; the reply was stopped" if call.reply.finish == "cut" else ""
     yield text(f"{call.role} was asked {call.template} ({spent})", DIM)
     previous = prompts_by_scope.get(call.scope, set())
