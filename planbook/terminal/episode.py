@@ -30,7 +30,7 @@ from planbook.planner import (
     call_of,
     unmarked,
 )
-from planbook.wording import counted, harmless, in_words, outcome_of, score_of
+from planbook.wording import cause_of, counted, harmless, outcome_of, score_of
 
 FIRST_LINES, FIRST_CHARS = 4, 400
 """Maximum lines and characters shown of a text that is cut."""
@@ -258,8 +258,8 @@ def ending_text(ending: Ending) -> Text:
     line = text(outcome_of(ending), GOOD if ending.outcome.solved else BAD)
     line.append(f" after {counted(ending.actions, 'action')}, {counted(ending.error_steps, 'error step')}")
     line.append(score_of(ending))
-    if ending.cause and ending.cause != ending.outcome.value:
-        line.append_text(text(f"; {in_words(ending.cause)}"))
+    if cause := cause_of(ending):
+        line.append_text(text(f"; {cause}"))
     if ending.message:
         line.append_text(text(f": {ending.message}"))
     return line

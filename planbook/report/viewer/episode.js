@@ -119,7 +119,7 @@ function drawPlay(play, root, at) {
   for (const box of [...boxes].reverse()) placeSpans(box);
   const { ending } = play;
   if (ending) {
-    const cause = ending.cause && ending.cause !== "not_judged" && `; ${ending.cause.replaceAll("_", " ")}`;
+    const cause = ending.cause && !["not_judged", ending.outcome].includes(ending.cause) && `; ${ending.cause.replaceAll("_", " ")}`;
     root.body.append(make("p", { class: "note ended" }, make("b", { class: `outcome ${ending.outcome}` }, ending.outcome.replaceAll("_", " ")),
       ` after ${counted(ending.actions ?? 0, "action")}, ${counted(ending.error_steps ?? 0, "error step")}, score ${ending.verdict?.score ?? 0}`, cause, ending.message && `: ${ending.message}`));
   }
