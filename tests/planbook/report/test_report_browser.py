@@ -12,6 +12,7 @@ from planbook.report import report_runs
 from tests.browser import need_browser
 from tests.reading import OVERFLOW, SIZES, Reader, reading
 from tests.reported import FAULTY, asking_run, written
+from tests.rows import new_run
 
 pytestmark = pytest.mark.browser
 
@@ -196,6 +197,15 @@ def test_the_page_is_never_wider_than_its_window(reader: ReportReader, size: str
     for anchor in ("run-0-1", "run-0-2", "run-0-outside"):
         reader.opened(anchor)
     assert reader.ask(OVERFLOW) <= 0
+
+
+def test_long_names_are_wrapped_and_not_cut(reader: ReportReader, tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", new_run, "pick_clean_then_place_in_receptacle", "fetch")
+    report_runs([folder], None, None)
+    reader.open((folder / "report.html").as_uri(), size="phone")
+    names = "[...document.querySelectorAll('.results tbody th')]"
+    assert reader.ask(f"return {names}.length") == 3
+    assert reader.ask(f"return {names}.every((each) => each.scrollWidth <= each.clientWidth)")
 
 
 def test_rows_can_be_read_without_scripts(reader: ReportReader) -> None:
