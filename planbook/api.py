@@ -68,7 +68,7 @@ class PlayedRun:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The summary, as ``planbook run --json`` prints it; ``seconds`` is from the first event to the last."""
+        """The summary, as ``planbook run --json`` prints it; ``seconds`` is that of all invocations."""
         return self.results.summary().model_dump(mode="json")
 
     @property

@@ -142,7 +142,7 @@ def options_table(options: type[BaseModel], flag: str) -> Table:
     """Return a table with a row for each option."""
     table = Table(title=f"options ({flag} NAME=VALUE)", title_justify="left", show_lines=True)
     for column in ("name", "value", "default", "what it means"):
-        table.add_column(column, no_wrap=column == "name")
+        table.add_column(column, no_wrap=column == "name", overflow="fold")
     for name, field in options.model_fields.items():
         default = "must be given" if field.is_required() else json.dumps(default_of(field), ensure_ascii=False)
         table.add_row(name, values_of(field), default, field.description or "")

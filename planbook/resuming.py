@@ -160,7 +160,7 @@ def prepare_fork(
     """Prepare to continue an episode from an action with another plan, other models or less knowledge.
 
     An episode of a building run gets the knowledge that the run had before it. Raises BadArgument if the episode has
-    fewer than ``at`` actions.
+    fewer than ``at`` actions, or if a plan is given and the last of them ended the episode.
     """
     from planbook.planner import read_trajectory
 
@@ -176,7 +176,12 @@ def prepare_fork(
     if builds and without:  # a building run shows all rules, whatever the task
         new |= {"library": str(folder.resolve()), "after": entry.index, "without": (*new["without"], RETRIEVAL)}
     if plan is not None:
-        before = "\n".join(map(_repeated, _kept_steps(episode, at)))
+        kept = _kept_steps(episode, at)
+        if kept and (kept[-1].observation.terminated or kept[-1].observation.truncated):
+            raise BadArgument(
+                f"--at {at}: action {at} ended the episode, so the plan would never run; give a smaller number"
+            )
+        before = "\n".join(map(_repeated, kept))
         code = plan.model_copy(update={"before": before})
         new |= {"planner": "code", "planner_options": code.model_dump(mode="json")}
         change.append(f"--plan {plan.source}")

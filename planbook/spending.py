@@ -44,15 +44,28 @@ def check_money(models: Iterable[str], budget: Budget | None, path: Path | None)
             )
 
 
+class PlayedTime:
+    """The time during which a run was played: from the first to the last event of each invocation, without pauses."""
+
+    seconds = 0.0
+
+    def __init__(self) -> None:
+        self._last: float | None = None  # None between invocations
+
+    def take(self, event: Event) -> None:
+        """Read the next event."""
+        is_bound = event.kind == "sitting"
+        if is_bound and "over" not in event.body:
+            self._last = event.at
+        elif self._last is not None:
+            self.seconds += event.at - self._last
+            self._last = None if is_bound else event.at
+
+
 def spent_so_far(events: Iterable[Event], price: Price) -> Spent:
-    """Return the spending of events. Time counts from the first to the last event of each invocation."""
-    spent, seconds, last = Spent(), 0.0, 0.0
-    begun: float | None = None  # tasks are recorded before the first invocation
+    """Return the spending of events, and the time during which they were recorded."""
+    spent, played = Spent(), PlayedTime()
     for event in events:
-        if event.kind == "sitting":
-            over = "over" in event.body
-            seconds += (event.at if over else last) - begun if begun is not None else 0.0
-            begun = None if over else event.at
-        last = event.at
+        played.take(event)
         spent = add_cost(spent, event.kind, event.body, price)
-    return spent.model_copy(update={"seconds": seconds + (last - begun if begun is not None else 0.0)})
+    return spent.model_copy(update={"seconds": played.seconds})

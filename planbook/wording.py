@@ -9,6 +9,8 @@ NO_FIGURE = "-"
 """Shown in place of a missing figure."""
 PRICE_UNKNOWN = "price unknown"
 """Shown in place of an unknown cost."""
+ESTIMATED = " (estimated)"
+"""Shown after counts of tokens, some of which a server did not report."""
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:
@@ -67,6 +69,12 @@ def outcome_of(ending: Ending) -> str:
     return {NOT_JUDGED: UNJUDGED, TYPE_SOLVED: SKIPPED}.get(ending.cause) or in_words(ending.outcome.value)
 
 
+def cause_of(ending: Ending) -> str:
+    """Return the cause in words; empty if solved, or if the outcome says the same."""
+    cause = in_words(ending.cause)
+    return "" if cause == outcome_of(ending) else cause
+
+
 def first_line(message: str) -> str:
     """Return a message without the traceback that may follow it."""
     return message.partition("\n")[0]
@@ -74,7 +82,8 @@ def first_line(message: str) -> str:
 
 def why(ending: Ending) -> str:
     """Return the reason for a failure in parentheses: the message, else the cause. Empty if solved."""
-    return f" ({first_line(ending.message) or in_words(ending.cause)})" if ending.cause else ""
+    reason = first_line(ending.message) or cause_of(ending)
+    return f" ({reason})" if ending.cause and reason else ""
 
 
 def score_of(ending: Ending) -> str:

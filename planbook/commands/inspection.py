@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 from pydantic import BaseModel
-from rich.table import Table
+from rich.table import Column, Table
 
 from planbook import errors
 from planbook.console import console
@@ -63,7 +63,7 @@ def envs(env: str | None, settings: Settings) -> CommandResult:
             if environment.Options.model_fields:
                 out.print(options_table(environment.Options, "--option"))
             out.print(_action_table(environment))
-    table = Table(title="sandbox", title_justify="left", show_header=False)
+    table = _facts_table("sandbox")
     for mechanism in mechanisms:
         missing = "required, and not granted" if mechanism.required else "not granted"
         table.add_row(mechanism.name, "granted" if mechanism.granted else f"{missing}: {mechanism.reason}")
@@ -74,10 +74,14 @@ def envs(env: str | None, settings: Settings) -> CommandResult:
     }
 
 
+def _facts_table(title: str, style: str = "", *, show_lines: bool = False) -> Table:
+    """Return an empty table of names and texts; both are folded, never cut."""
+    names, texts = Column(style=style, overflow="fold"), Column(overflow="fold")
+    return Table(names, texts, title=title, title_justify="left", show_header=False, show_lines=show_lines)
+
+
 def _environment_table(environment: type[Environment], options: BaseModel | None) -> Table:
-    table = Table(title=environment.name, title_justify="left", show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
+    table = _facts_table(environment.name, style="bold")
     types, solvable = environment.types, len(ProcedureLibrary(environment).files)
     rows = {
         "splits": ", ".join(environment.task_splits(options)),
@@ -99,7 +103,7 @@ def _environment_table(environment: type[Environment], options: BaseModel | None
 
 
 def _action_table(environment: type[Environment]) -> Table:
-    table = Table(title="what a plan may call", title_justify="left", show_header=False, show_lines=True)
+    table = _facts_table("what a plan may call", show_lines=True)
     for spec in (*environment.actions.values(), *environment.queries.values()):
         parameters = ", ".join(map(str, spec.signature.parameters.values()))
         table.add_row(f"{AGENT}.{spec.name}({parameters})", f"{spec.doc}\n{spec.example}".strip())
@@ -169,7 +173,7 @@ def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
 def _empty_table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left")
     for column in columns:
-        table.add_column(column, no_wrap=column == "name")
+        table.add_column(column, no_wrap=column == "name", overflow="fold")
     return table
 
 
@@ -181,7 +185,7 @@ def _methods_table(methods: Mapping[str, Method]) -> Table:
 
 
 def _method_table(name: str, strategy: Method) -> Table:
-    table = Table(title=name, title_justify="left", show_header=False)
+    table = _facts_table(name)
     table.add_row("what it does", strategy.summary)
     table.add_row("roles it asks", _roles(strategy))
     return table

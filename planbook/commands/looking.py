@@ -28,7 +28,7 @@ from planbook.spending import Price, prices_from, spent_so_far
 from planbook.store import Event, started_over
 from planbook.terminal.episode import ending_text, episode_pieces, text
 from planbook.terminal.printing import print_parts
-from planbook.wording import counted, harmless
+from planbook.wording import ESTIMATED, counted, harmless
 
 FAILED = "failed"
 
@@ -118,7 +118,8 @@ def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Pr
     yield text(", ".join(f"{name} {value}" for name, value in facts.items() if value), "dim")
     yield ending_text(ending) if ending else Text("has begun but not ended", style="yellow")
     if cost.calls:
-        spent = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens, {cost.waited:.1f} s of waiting"
+        tokens = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens"
+        spent = f"{tokens}{ESTIMATED if cost.estimated else ''}, {cost.waited:.1f} s of waiting"
         yield text(f"{counted(cost.calls, 'model call')}: {spent}", "dim")
 
 

@@ -13,7 +13,7 @@ from planbook.replay import describe_mismatch
 from planbook.results.statistics import sign_flips
 from planbook.runs import Entry, Run, last_path, recorded_endings
 from planbook.store import RESTART
-from planbook.wording import in_words, outcome_of
+from planbook.wording import cause_of, outcome_of
 
 SHOWN = 160
 """Displayed characters around the place where two texts diverge."""
@@ -139,7 +139,7 @@ def _compare(one: Played, other: Played) -> RepeatedEpisode:
 def _in_words(ending: Ending | None) -> str:
     if ending is None:
         return "not played"
-    return outcome_of(ending) + (f" ({in_words(ending.cause)})" if ending.cause else "")
+    return outcome_of(ending) + (f" ({cause})" if (cause := cause_of(ending)) else "")
 
 
 def _events(run: Run, entry: Entry) -> dict[EventPlace, Any]:

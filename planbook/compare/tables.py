@@ -90,7 +90,7 @@ def _success(compared: RunComparison, name: str) -> Grid:
 
 
 def _cells(row: SolvedDifference) -> Iterator[str]:
-    yield from map(str, (row.pairs, row.first, row.second))
+    yield from (f"{count:,}" for count in (row.pairs, row.first, row.second))
     yield f"{100 * row.difference:+.1f}"
     yield f"{100 * row.low:.1f} to {100 * row.high:.1f}"
     yield from (str(row.gained), str(row.lost), _p(row.p_corrected).removeprefix("= "))

@@ -15,7 +15,7 @@ from planbook.report.learned import step_text
 from planbook.results.rows import Result
 from planbook.results.table import RunResults
 from planbook.store import Event
-from planbook.wording import counted, harmless, in_words, outcome_of, score_of
+from planbook.wording import cause_of, counted, harmless, outcome_of, score_of
 
 CHUNK = 200_000
 """Characters of JSON per chunk: enough to compress well, few enough to decompress quickly."""
@@ -111,9 +111,8 @@ Json = dict[str, Any]
 def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) -> Json:
     """Return the data of an episode's line; in a ``live`` run, an episode that has not begun is shown as waiting."""
     ending, cost = episode.ending, episode.cost
-    cause = ending.cause
     waits = live and episode.index not in run.order
-    details = [in_words(cause)] if in_words(cause) not in ("", outcome_of(ending)) else []
+    details = [cause] if (cause := cause_of(ending)) else []
     details.append(counted(cost.actions, "action") + score_of(ending))
     details += [counted(ending.error_steps, "error step")] if ending.error_steps else []
     details += [counted(cost.calls, "call"), counted(cost.tokens, "token")] if cost.calls else []
@@ -123,7 +122,7 @@ def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) ->
         "outcome": ending.outcome.value,
         "shown": "begun" if episode.is_open else "waiting" if waits else outcome_of(ending),
         "type": episode.entry.task.type,
-        "cause": cause,
+        "cause": ending.cause,
         "task": episode.entry.task.id,
         "repeat": episode.entry.repeat,
         "goal": episode.task.goal,

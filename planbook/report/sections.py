@@ -22,7 +22,7 @@ from planbook.report.trust import cost_blocks, money_per_solved, settings, trust
 from planbook.results.table import RunResults
 from planbook.results.telling import figure_parts, results_table
 from planbook.runs import Fork, Run, branches_of, recorded_endings
-from planbook.wording import clock, counted, in_words, outcome_of, score_of
+from planbook.wording import ESTIMATED, clock, counted, in_words, outcome_of, score_of
 
 LONG = 300
 """Characters above which a setting is shown separately."""
@@ -73,7 +73,8 @@ def facts(ended: RunResults, run: RunResults) -> Block:
         known, changes = learned_in_short(states)
         rows.append(("Learned", [bold(known)], changes))
     price = money_per_solved(cost, summary.solved)
-    spent = [counted(cost.actions, "action"), counted(cost.tokens, "token"), clock(run.seconds)]
+    tokens = counted(cost.tokens, "token") + (ESTIMATED if cost.estimated else "")
+    spent = [counted(cost.actions, "action"), tokens, *([clock(run.seconds)] if run.seconds else [])]
     detail = ", ".join(spent) + (f"; {price} for each solved task" if price else "")
     calls = [*([dollars(cost.money)] if cost.money else []), counted(cost.calls, "model call")]
     return blocks.facts([*rows, ("Cost", [bold(", ".join(calls))], detail)])

@@ -11,7 +11,7 @@ from planbook.report.blocks import Block, Line, dollars, link, links, marked, mo
 from planbook.results.table import RunResults
 from planbook.results.telling import UNSAFE, failure_lines, paying_line, spending_lines
 from planbook.runs import RunFile
-from planbook.wording import clock, counted, in_words, listed
+from planbook.wording import ESTIMATED, clock, counted, in_words, listed
 
 MEANINGS: Mapping[Outcome, str] = {
     Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",
@@ -125,7 +125,6 @@ def _cost_table(by: str, rows: Costs) -> Block:
 
 
 def _cells(spent: Spent) -> list[str]:
-    counts = (spent.calls, spent.replayed, spent.prompt, spent.cached, spent.completion)
-    cells = [f"{count:,}" for count in counts]
-    cells[-1] += " (estimated)" if spent.estimated else ""
-    return [*cells, dollars(spent.money), clock(spent.waited)]
+    estimated = ESTIMATED if spent.estimated else ""
+    tokens = (f"{spent.prompt:,}{estimated}", f"{spent.cached:,}", f"{spent.completion:,}{estimated}")
+    return [f"{spent.calls:,}", f"{spent.replayed:,}", *tokens, dollars(spent.money), clock(spent.waited)]

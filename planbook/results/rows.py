@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from planbook.envs import EnvsError, Task, load_environment
 from planbook.planner import (
+    NOT_JUDGED,
     OLD_SPAN_KINDS,
     Claim,
     Ending,
@@ -46,7 +47,7 @@ class TaskClaim(BaseModel):
     Some methods make no claim about the whole task: stored procedures, given code, AutoManual (it replans as long as
     it may), AgentKit (its steps run out), ProgPrompt and Code as Policies (a program that ended may have found that it
     can do nothing), random actions. A last action that delivers an answer is a claim of success, whatever the method.
-    ``played`` is False for an episode that was broken or not played: its verdict says nothing about the claim.
+    ``played`` is False for an episode that was broken, not played or not judged: no verdict contradicts the claim.
     """
 
     task: str
@@ -202,7 +203,7 @@ class Result:
             claim=CLAIMS[claimed],
             by=by if claimed is not None else "",
             solved=self.solved,
-            played=self.outcome.played,
+            played=self.outcome.played and self.ending.cause != NOT_JUDGED,
         )
 
 

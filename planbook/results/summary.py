@@ -30,7 +30,7 @@ class ClaimCounts(BaseModel):
     unclaimed_and_solved: int
     unclaimed_and_not: int
     unplayed: int
-    """Broken or not played; their claims do not count."""
+    """Broken, not played or not judged; their claims do not count."""
     false: tuple[TaskClaim, ...]
     """Claims that the environment contradicts."""
 
@@ -65,6 +65,8 @@ class Summary(BaseModel):
     stopped_replies: int = 0
     """Calls of a streaming run whose reply was stopped before its end."""
     tokens: int = 0
+    estimated: bool = Field(default=False, exclude=True)
+    """True if a server did not count some of the tokens."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     money: float | None = 0.0
@@ -88,7 +90,7 @@ class Summary(BaseModel):
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """[broken, not run] for task types with such episodes, which count as not solved."""
     seconds: float
-    """Time of the invocation that ends with this; in a report, from the run's first event to its last, with pauses."""
+    """Time of the invocation that ends with this; in a report, of all invocations, without pauses."""
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
     """Errors by task id, of episodes that failed through no fault of a plan."""
@@ -175,8 +177,8 @@ def summarise(
 
 
 def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
-    """Count the claims of a run; None if there are none."""
-    if all(row.claim == NO_CLAIM for row in rows):
+    """Count the claims of a run; None if there are none that a verdict could contradict."""
+    if all(row.claim == NO_CLAIM or not row.played for row in rows):
         return None
     counts = Counter((row.claim, row.solved) for row in rows if row.played)
     return ClaimCounts(
@@ -213,6 +215,7 @@ def _costs(spent: Spent) -> dict[str, Any]:
         "shortened_prompts": spent.shortened,
         "stopped_replies": spent.stopped,
         "tokens": spent.tokens,
+        "estimated": spent.estimated,
         "prompt_tokens": spent.prompt,
         "completion_tokens": spent.completion,
         "money": spent.money,

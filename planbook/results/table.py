@@ -21,7 +21,7 @@ from planbook.results.measures import known_milestones
 from planbook.results.rows import NOTHING, Result
 from planbook.results.summary import Summary, summarise
 from planbook.runs import Run, index_of, set_aside
-from planbook.spending import Price
+from planbook.spending import PlayedTime, Price
 from planbook.store import Event
 
 FORMULATING = "formulate/"
@@ -74,6 +74,7 @@ class RunResults:
     _built: Spent = NOTHING
     _known: dict[str, dict[str, int]] = field(default_factory=dict)
     """Counts of what is known, by group of tasks."""
+    _time: PlayedTime = field(default_factory=PlayedTime)
     _invocations: int = 0
     _strays: set[int] = field(default_factory=set)
     """Numbers of ended episodes that the run does not list."""
@@ -94,6 +95,7 @@ class RunResults:
         cost = cost_of(event.kind, event.body, self.price)
         self.first = event.at if self.first is None else self.first
         self.last = max(event.at, self.last or 0.0)
+        self._time.take(event)
         self._invocations += event.kind == "sitting"
         if (event.scope, event.kind) == ("run", "versions"):
             self.versions.update({name: str(version) for name, version in event.body.items()})
@@ -180,8 +182,8 @@ class RunResults:
 
     @property
     def seconds(self) -> float:
-        """Time from the first event to the last, with pauses."""
-        return (self.last or 0.0) - (self.first or 0.0)
+        """Time during which the run was played, without pauses."""
+        return self._time.seconds
 
     @property
     def cost(self) -> Spent:

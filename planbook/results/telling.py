@@ -8,7 +8,7 @@ from planbook.results.matches import matches_table
 from planbook.results.measures import ALL, MeasuresByType, MilestoneCounts
 from planbook.results.statistics import wilson
 from planbook.results.summary import ClaimCounts, Summary
-from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, first_line, fixed, in_words, interval, listed
+from planbook.wording import ESTIMATED, NO_FIGURE, PRICE_UNKNOWN, counted, first_line, fixed, in_words, interval, listed
 
 SHOWN = 3
 """Number of false claims, and of broken or unjudged episodes, that are named."""
@@ -31,8 +31,8 @@ def results_table(summary: Summary, title: str) -> Grid:
         share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
         bounds = summary.interval_of(kind)
         within = interval(*bounds) if bounds else NO_FIGURE
-        counts = (solved, *(excluded if unplayed else ()), tasks)
-        rows.append((kind, *map(str, counts), share, within, fixed(means[kind], 2), fixed(errors[kind], 2)))
+        counts = (f"{count:,}" for count in (solved, *(excluded if unplayed else ()), tasks))
+        rows.append((kind, *counts, share, within, fixed(means[kind], 2), fixed(errors[kind], 2)))
     return Grid(title, "task type", columns, rows)
 
 
@@ -53,7 +53,7 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
     right = figures.claimed_and_solved + figures.denied_and_not
     made = right + len(figures.false)
     none = figures.unclaimed_and_solved + figures.unclaimed_and_not
-    unplayed = f"; broken or not played {figures.unplayed}" if figures.unplayed else ""
+    unplayed = f"; without a verdict {figures.unplayed}" if figures.unplayed else ""
     yield (
         f"Claims about whole tasks, against the verdict: {made} made, {right} right; claimed solved and not "
         f"{figures.claimed_and_not}, claimed failed and solved {figures.denied_and_solved}; no claim {none}"
@@ -128,11 +128,12 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         return
     replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
     money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
+    estimated = ESTIMATED if summary.estimated else ""
     ran = summary.tasks - sum(not_run for _, not_run in summary.unplayed_by_type.values())
     per_task = f"; {summary.model_calls / ran:.1f} calls and {summary.tokens / ran:,.0f} tokens per task" if ran else ""
     yield (
         f"{counted(summary.model_calls, 'model call')}{replayed}; {summary.prompt_tokens:,} prompt and "
-        f"{summary.completion_tokens:,} completion tokens; {money}{per_task}."
+        f"{summary.completion_tokens:,} completion tokens{estimated}; {money}{per_task}."
     )
     if summary.reworded_replies:
         replies = counted(summary.reworded_replies, "recorded reply", "recorded replies")

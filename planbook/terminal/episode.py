@@ -30,7 +30,7 @@ from planbook.planner import (
     call_of,
     unmarked,
 )
-from planbook.wording import counted, harmless, in_words, outcome_of, score_of
+from planbook.wording import cause_of, counted, harmless, outcome_of, score_of
 
 FIRST_LINES, FIRST_CHARS = 4, 400
 """Maximum lines and characters shown of a text that is cut."""
@@ -174,6 +174,7 @@ def _call(call: Call, prompts_by_scope: dict[str, set[tuple[str, str]]], *, prom
     """Yield role, template and cost; with ``prompts``, also the messages that are new in its scope, and the reply."""
     usage = call.reply.usage
     spent = f"{usage.prompt:,} + {usage.completion:,} tokens"
+    spent += ", estimated" if usage.estimated else ""
     spent += "; the reply was stopped" if call.reply.finish == "cut" else ""
     yield text(f"{call.role} was asked {call.template} ({spent})", DIM)
     previous = prompts_by_scope.get(call.scope, set())
@@ -257,8 +258,8 @@ def ending_text(ending: Ending) -> Text:
     line = text(outcome_of(ending), GOOD if ending.outcome.solved else BAD)
     line.append(f" after {counted(ending.actions, 'action')}, {counted(ending.error_steps, 'error step')}")
     line.append(score_of(ending))
-    if ending.cause and ending.cause != ending.outcome.value:
-        line.append_text(text(f"; {in_words(ending.cause)}"))
+    if cause := cause_of(ending):
+        line.append_text(text(f"; {cause}"))
     if ending.message:
         line.append_text(text(f": {ending.message}"))
     return line

@@ -10,7 +10,8 @@ from planbook.planner import Step, Trajectory
 from planbook.planner.trajectory import Rewind, Round
 from planbook.resuming import _kept_steps
 from tests.command import ROOT
-from tests.flows import asks, events, here, prompt, scripted
+from tests.flows import asks, events, here, prompt, refusal, scripted
+from tests.reading import reading
 
 TASK = Task(id="t", env="toy", split="all", type="fetch", goal="")
 NOTES = ROOT / "examples" / "tools" / "notes"
@@ -59,6 +60,28 @@ def test_a_plan_goes_on_from_the_chosen_action(played: Path, plan: Path, tmp_pat
     assert [action["name"] for action, _ in branch[1:4]] == ["open", "take", "put"]
     assert forked["totals"]["solved_after"] == 1
     assert asks(tmp_path / "b") == []
+
+
+def test_no_plan_goes_on_from_the_action_that_ended_the_episode(tmp_path: Path, plan: Path) -> None:
+    run = tmp_path / "run"
+    here("exec", plan, "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
+    last = len(actions(run))
+    message = f"--at {last}: action {last} ended the episode, so the plan would never run; give a smaller number"
+    assert message in refusal("fork", run, 0, "--at", last, "--plan", plan).replace("\n", " ")
+    (tmp_path / "put.py").write_text('agent.put(task.params["things"][0])\n')
+    assert fork(run, 0, last - 1, "--plan", tmp_path / "put.py")["totals"]["solved_after"] == 1
+
+
+@pytest.mark.browser
+def test_long_actions_of_branches_are_wrapped(tmp_path: Path) -> None:
+    (tmp_path / "plan.py").write_text(f"agent.put({'long ' * 60!r})\n")
+    run = tmp_path / "run"
+    here("exec", tmp_path / "plan.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
+    fork(run, 0, 0, "--plan", tmp_path / "plan.py")
+    here("report", run, "--out", tmp_path / "page.html")
+    with reading() as reader:
+        reader.open((tmp_path / "page.html").as_uri())
+        assert reader.ask("return document.querySelector('table.branches').scrollWidth <= innerWidth")
 
 
 def test_actions_without_effect_are_repeated_and_counted(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from planbook.envs import known_environments, load_environment
 from planbook.option_values import values_of
 from planbook.planner import METHODS
 from tests.command import planbook, result
+from tests.flows import here
 
 
 def test_all_methods_are_listed() -> None:
@@ -68,3 +69,9 @@ def test_an_environment_is_listed_with_the_values_of_its_options() -> None:
     assert "│ [text, ...] " in finished.stderr
     assert found["patience"]["values"] == "number above 0 to 120"
     assert found["tasks"] == {"values": "path, or null", "default": None, "description": found["tasks"]["description"]}
+
+
+@pytest.mark.parametrize("arguments", [("envs", "--env", "web"), ("planners", "adapt")])
+def test_nothing_is_cut_in_a_narrow_terminal(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planbook.console.PLAIN_WIDTH", 60)
+    assert "\N{HORIZONTAL ELLIPSIS}" not in here(*arguments).printed

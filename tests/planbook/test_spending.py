@@ -1,6 +1,7 @@
 """The spending of a run, read from its events, equals the count of its meter."""
 
 import random
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ from planbook.config import Config, Invocation
 from planbook.envs import Selection
 from planbook.planner import Budget, BudgetEnded, Meter, Reply, Spent, Usage
 from planbook.planner.budget import add_cost
+from planbook.results.table import RunResults
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
+from tests.rows import new_run
 
 
 def event(kind: str, at: float, body: object = None) -> Event:
@@ -41,6 +44,7 @@ def cents(model: str, reply: Reply) -> float | None:
     return {"paid": 0.01, "free": 0.0}.get(model)
 
 
+OVER = event("sitting", 3.0, {"over": True})
 LISTED = [event("task", 1_000.0), event("task", 1_000.0)]
 
 
@@ -52,10 +56,16 @@ LISTED = [event("task", 1_000.0), event("task", 1_000.0)]
         ([*LISTED, event("sitting", 1_001.0), acted(1_004.0)], 3.0),
         ([*LISTED, event("sitting", 1_001.0), acted(1_004.0), event("sitting", 9_000.0), acted(9_002.5)], 5.5),
         ([event("sitting", 0.0), acted(2.0), event("sitting", 5.0), acted(6.0)], 3.0),
+        ([event("sitting", 0.0), acted(2.0), OVER, event("sitting", 500.0), acted(501.0)], 4.0),
     ],
 )
-def test_only_time_within_sittings_counts(events: list[Event], seconds: float) -> None:
+def test_only_time_within_sittings_counts(tmp_path: Path, events: list[Event], seconds: float) -> None:
     assert spent_so_far(events, cents).seconds == pytest.approx(seconds)
+    with closing(new_run(tmp_path / "run", "fetch")) as run:
+        results = RunResults.empty(run, "run")
+        for each in events:
+            results.take(each)
+        assert results.seconds == pytest.approx(seconds), "the report shows the same time"
 
 
 @pytest.mark.parametrize("seed", range(5))

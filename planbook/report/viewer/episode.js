@@ -119,7 +119,7 @@ function drawPlay(play, root, at) {
   for (const box of [...boxes].reverse()) placeSpans(box);
   const { ending } = play;
   if (ending) {
-    const cause = ending.cause && ending.cause !== "not_judged" && `; ${ending.cause.replaceAll("_", " ")}`;
+    const cause = ending.cause && !["not_judged", ending.outcome].includes(ending.cause) && `; ${ending.cause.replaceAll("_", " ")}`;
     root.body.append(make("p", { class: "note ended" }, make("b", { class: `outcome ${ending.outcome}` }, ending.outcome.replaceAll("_", " ")),
       ` after ${counted(ending.actions ?? 0, "action")}, ${counted(ending.error_steps ?? 0, "error step")}, score ${ending.verdict?.score ?? 0}`, cause, ending.message && `: ${ending.message}`));
   }
@@ -181,8 +181,8 @@ function drawSpan({ span, id, box }) {
   return make("div", { class: "spanned" }, found, calls.length > 0 && make("ul", { class: "glance" }, calls));
 }
 
-// Draws the payload of a span: short values on one line; texts, code, lists and tables below it.
-function* payload(data, title, shown) {
+// Draws the payload of a span, or what was recalled: short values on one line; texts, code, lists and tables below it.
+function* payload(data, title = "", shown = new Set()) {
   const holds = ([name, value]) => !["done", "title"].includes(name) && value && !(typeof value === "object" && !Object.keys(value).length)
     && !title.includes(String(value)) && !shown.has(typeof value === "string" ? value.trim() : value);
   const entries = Object.entries(data).filter(holds);
@@ -199,9 +199,10 @@ function* payload(data, title, shown) {
       continue;
     }
     yield make("h5", { class: "field" }, name.replaceAll("_", " "));
-    if (typeof value === "string") yield name === "code" || /\bagent\.\w+\(.*\)$/m.test(value) ? code(value) : text(value, "field", 600, 12);
+    if (typeof value === "string") yield name === "code" || (/\bagent\.\w+\(.*\)$/m.test(value) && !value.includes("```")) ? code(value) : text(value, "field", 600, 12);
     else if (Array.isArray(value) && value.every((each) => typeof each === "string")) yield make("ol", { class: "plan" }, value.map((each) => make("li", {}, each.includes("\n") ? code(each) : each)));
-    else yield text(JSON.stringify(value, null, 2), "field", 600, 12);
+    else if (Array.isArray(value)) yield text(JSON.stringify(value, null, 2), "field", 600, 12);
+    else yield make("div", { class: "in-span" }, ...payload(value, title, shown));
   }
 }
 
@@ -233,9 +234,8 @@ function graph(spans) {
 }
 
 function drawRecall({ order, data, ...parts }) {
-  const fields = Object.entries(parts).filter(([, value]) => value && (typeof value !== "object" || Object.keys(value).length));
-  return details("noted", ["recall", fields.length ? "" : [" ", make("small", {}, "nothing")]],
-    fields.map(([name, value]) => [make("h5", {}, name.replaceAll("_", " ")), make("pre", {}, typeof value === "string" ? value : JSON.stringify(value, null, 2))]));
+  const inside = [...payload(parts)];
+  return details("noted", ["recall", inside.length ? "" : [" ", make("small", {}, "nothing")]], inside);
 }
 
 // Returns the YES or NO that begins the reply or a line of it, and the beginning of the reply.

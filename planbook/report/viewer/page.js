@@ -105,7 +105,7 @@ const BLOCKS = {
     make("thead", {}, make("tr", {}, it.head.map((each) => make("th", {}, each)))),
     make("tbody", {}, it.rows.map(([name, ...cells], number) =>
       make("tr", { class: it.total && number + 1 === it.rows.length && "all" }, make("th", {}, line(name)),
-        cells.map((each) => make("td", { class: typeof each === "string" && /[a-z]{3}.* /.test(each) && "words" }, line(each)))))))),
+        cells.map((each) => make("td", { class: typeof each === "string" && /[a-z]{3}.* .* /.test(each) && "words" }, line(each)))))))),
 };
 const block = (it) => BLOCKS[it.block](it);
 
@@ -178,6 +178,7 @@ function moveStep(by) {
   selectStep(next);
   next.scrollIntoView({ block: "nearest" });
 }
+document.addEventListener("focusin", (event) => { here = event.target.closest(".episode") ?? here; });
 document.addEventListener("mouseover", (event) => {
   const step = event.target.closest?.(".steps > li[id]");
   if (step) mark(step, "near");

@@ -12,6 +12,7 @@ from planbook.report import report_runs
 from tests.browser import need_browser
 from tests.reading import OVERFLOW, SIZES, Reader, reading
 from tests.reported import FAULTY, asking_run, written
+from tests.rows import new_run
 
 pytestmark = pytest.mark.browser
 
@@ -167,6 +168,9 @@ def test_keys_move_through_episodes_and_steps(reader: ReportReader) -> None:
     assert not reader.ask("return document.querySelector('dialog.help').open")
     reader.press("j", Keys.ENTER)
     reader.opened("run-0-1")
+    reader.ask("document.querySelector('#run-0-3 > summary').focus()")
+    reader.press("j")
+    assert reader.ask("return document.activeElement.parentElement.id") == "run-0-4", "from the focused episode"
 
 
 def test_the_theme_is_that_of_the_system_until_the_user_chooses(reader: ReportReader) -> None:
@@ -195,9 +199,18 @@ def test_the_page_is_never_wider_than_its_window(reader: ReportReader, size: str
     assert reader.ask(OVERFLOW) <= 0
 
 
+def test_long_names_are_wrapped_and_not_cut(reader: ReportReader, tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", new_run, "pick_clean_then_place_in_receptacle", "fetch")
+    report_runs([folder], None, None)
+    reader.open((folder / "report.html").as_uri(), size="phone")
+    names = "[...document.querySelectorAll('.results tbody th')]"
+    assert reader.ask(f"return {names}.length") == 3
+    assert reader.ask(f"return {names}.every((each) => each.scrollWidth <= each.clientWidth)")
+
+
 def test_rows_can_be_read_without_scripts(reader: ReportReader) -> None:
     """Without scripts the driver cannot tell when the page is loaded, so the test waits for its text."""
-    texts = ("Without JavaScript only these lines are shown", "put the ring and the coin on the table")
+    texts = ("Without JavaScript this page shows only", "put the ring and the coin on the table")
 
     def are_shown(driver: Chrome) -> bool:
         document = json.dumps(driver.execute_cdp_cmd("DOM.getDocument", {"depth": -1}))
@@ -207,5 +220,8 @@ def test_rows_can_be_read_without_scripts(reader: ReportReader) -> None:
     try:
         reader.show()
         WebDriverWait(reader.driver, 20).until(are_shown)
+        tree = reader.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        names = [node["name"]["value"] for node in tree if node.get("role", {}).get("value") == "heading"]
+        assert names[1:] == ["Results", "Not solved, by cause", "Episodes"], "no heading of an empty section"
     finally:
         reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

@@ -16,7 +16,7 @@ from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import Price, prices_from
 from planbook.wording import PRICE_UNKNOWN
-from tests.flows import here, refusal
+from tests.flows import here, refusal, scripted
 from tests.reported import Page, reported
 from tests.rows import SOLVED, Book, ask, new_run
 
@@ -104,3 +104,16 @@ def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Pa
     (section,) = reported(folder, out=page).all("section", class_="cost")
     assert "name a table with --prices" in section
     refusal("report", folder, "--prices", tmp_path / "none.json")
+
+
+def test_estimated_tokens_are_marked_wherever_they_are_shown(tmp_path: Path) -> None:
+    given = ("run", "--planner", "automanual", "--env", "toy", "--types", "fetch", "--seeds", 0, "--model", scripted())
+    printed = here(*given, "--out", tmp_path / "run").printed
+    assert " completion tokens (estimated);" in printed
+    shown = here("show", tmp_path / "run", 0).printed
+    assert " completion tokens (estimated), " in shown
+    assert " tokens, estimated)" in shown
+    page = reported(tmp_path / "run")
+    assert " tokens (estimated), " in page.all("section", class_="first")[0]
+    cells = [cell for cell in page.all("td") if cell.endswith(" (estimated)")]
+    assert len(cells) == 2 * 5, "by role, in all, by model, and by each of two prompts"

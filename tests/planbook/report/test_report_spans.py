@@ -21,7 +21,7 @@ from tests.browser import need_browser
 from tests.flows import events
 from tests.golden import play
 from tests.reported import HIDDEN, HOSTILE, Page, asking_run, reported, written
-from tests.rows import FAILED, SOLVED, Book, new_run
+from tests.rows import FAILED, SOLVED, Book, new_run, toy_run
 
 SHAPE = """const [spans] = arguments;
 const shape = (list) => [...list.children].flatMap((item) => {
@@ -158,3 +158,14 @@ def test_the_default_graph_of_the_environment_is_an_option_in_charts() -> None:
         return with_options(Config(planner="agentkit", env=env, actions=5))["planner_options"].get("graph")
 
     assert [graph_of(env) for env in ("toy", "crafter", "moon")] == ["general", "crafter", None]
+
+
+def test_recalled_texts_are_shown_as_texts(tmp_path: Path) -> None:
+    recalled: list[Any] = [event.body for event in events(toy_run(tmp_path / "run", "procedures", seeds=1), "recall")]
+    page = reported(tmp_path / "run")
+    shown = "".join(page.all("details", class_="noted"))
+    assert recalled
+    for procedure in (body["procedure"] for body in recalled):
+        assert procedure["code"].strip() in shown
+        assert procedure["helpers"].strip() in shown
+    assert "\\n" not in shown

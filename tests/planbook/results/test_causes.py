@@ -6,7 +6,8 @@ from planbook.planner.ending import NOT_JUDGED, Judgement, ending_of
 from planbook.results.summary import Summary, summarise
 from planbook.results.telling import failure_lines
 from planbook.runs import Entry
-from planbook.wording import describe
+from planbook.terminal.episode import ending_text
+from planbook.wording import cause_of, describe, why
 from tests.rows import results
 
 DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)
@@ -55,3 +56,13 @@ def test_the_error_of_a_judge_is_the_reason_and_is_not_stored_with_the_verdict()
     assert ending_of(Judgement(Verdict(False, 0.0, "why")), unfinished, 3, used_up=False).message == "why"
     limited = ending_of(Judgement(ending.verdict), DONE, 3, used_up=True)
     assert (limited.cause, limited.message) == ("out_of_budget", "")
+
+
+def test_a_cause_that_says_the_same_as_the_outcome_is_not_repeated() -> None:
+    unjudged = ending_of(ANSWERED, DONE, 3, used_up=False)
+    assert ending_text(unjudged).plain == "not judged here after 3 actions, 0 error steps: answer: 42"
+    limited = ending_of(Judgement(), DONE, 3, used_up=True)
+    assert described(limited) == "out of budget after 3 actions"
+    assert [(cause_of(ending), why(ending)) for ending in (unjudged, limited)] == [("", " (answer: 42)"), ("", "")]
+    unsolved = ending_of(Judgement(), DONE, 3, used_up=False)
+    assert (cause_of(unsolved), why(unsolved)) == ("the episode ended unsolved", " (the episode ended unsolved)")

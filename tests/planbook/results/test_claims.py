@@ -9,11 +9,12 @@ import pytest
 from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Action, Observation, Selection
-from planbook.planner import Step
+from planbook.planner import Feedback, FeedbackKind, Step
+from planbook.planner.ending import Judgement, ending_of
 from planbook.planner.spans import Claim, moment
 from planbook.results.rows import TaskClaim
 from planbook.results.summary import ClaimCounts, Summary
-from planbook.results.table import read_folder
+from planbook.results.table import read_folder, read_run
 from planbook.results.telling import claim_lines
 from planbook.workers import Hosting
 from tests.command import ROOT
@@ -23,6 +24,7 @@ from tests.rows import BROKEN, FAILED, SOLVED, Book, new_run, summary_of
 CAMP = (f"{ROOT}/tests/planner/camp.py:Camp", "pickaxe")
 TOY = ("toy", "fetch/0")
 JUDGED, WHOLE = "the evaluator's last judgement", "whoever had the whole task"
+DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)
 GOALS, WORD = "the goals of the last plan", "the planner's last word"
 
 
@@ -103,7 +105,7 @@ def test_a_claim_about_a_broken_or_unplayed_episode_is_not_false(tmp_path: Path)
     assert [claim.task for claim in found.false] == ["a/1", "a/2"]
     counts, named = claim_lines(found)
     assert "3 made, 1 right" in counts
-    assert "broken or not played 2" in counts
+    assert "without a verdict 2" in counts
     assert "a/2 (claimed not solved)" in named
 
 
@@ -117,3 +119,14 @@ def test_a_delivered_answer_is_a_claim_in_every_method(tmp_path: Path) -> None:
     assert found.false == (
         TaskClaim(task="ask/0", repeat=0, claim="solved", by="an answer was delivered", solved=False),
     )
+
+
+def test_a_claim_about_a_task_that_nothing_can_judge_is_not_false(tmp_path: Path) -> None:
+    with closing(new_run(tmp_path / "run", "ask", planner="automanual", env="web")) as run:
+        book = Book(run, "task/0")
+        book.put(f"{book.scope}/execute/0", "span", moment(Claim(done=True, by=WHOLE)))
+        ending = ending_of(Judgement(unjudged="answer: 7"), DONE, 1, used_up=False)
+        book.put(book.path, "outcome", ending.model_dump(mode="json"))
+        (row,) = read_run(run).episodes.values()
+        assert (row.claim.claim, row.claim.is_false) == ("solved", False)
+        assert summary_of(run).claims is None

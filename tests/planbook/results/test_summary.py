@@ -100,3 +100,7 @@ def test_a_wilson_interval_contains_the_share(total: int, data: st.DataObject) -
     low, high = wilson(successes, total)
     assert 0.0 <= low <= successes / total + 1e-9
     assert successes / total - 1e-9 <= high <= 1.0
+
+
+def test_large_counts_have_a_separator() -> None:
+    assert columns_of(summed("a" * 1000, SOLVED))["tasks"] == ["1,000", "1,000"]
