@@ -244,8 +244,8 @@ def chunk_of(response: Any) -> Mapping[str, Any]:
         whole = _mapping(response.json())
     except ValueError as error:
         raise BrokenStream(f"the server's answer is not JSON: {error}") from error
-    if error := whole.get("error"):
-        raise openai.APIError(str(_mapping(error).get("message") or error), response.request, body=error)
+    if failure := whole.get("error"):
+        raise openai.APIError(str(_mapping(failure).get("message") or failure), response.request, body=failure)
     choices = whole.get("choices")
     first = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
     if not isinstance(first.get("message"), Mapping):
