@@ -121,7 +121,7 @@ def final_error(error: Failure, title: str, requests: int, key: str) -> ModelErr
             f"{title} does not speak OpenAI's API: {failure}. "
             "What to do: check OPENAI_BASE_URL, which usually ends in /v1"
         )
-    advice = _ADVICE.get(_status(error) or 0, "change the request with --sampling, such as --sampling max_tokens=N")
+    advice = _ADVICE.get(_status(error) or 0, "change what is asked with --sampling NAME=VALUE, such as max_tokens=N")
     return ModelRefused(f"{title} refuses the request: {failure}. What to do: {advice}")
 
 
