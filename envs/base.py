@@ -7,6 +7,7 @@ documentation are all derived from a method's signature, docstring and example.
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
@@ -207,6 +208,15 @@ class Environment(OptionalMembers, ABC):
                 raise Diverged(number, past, expected, actual)
         return self._last
 
+    def finite_measures(self) -> dict[str, float]:
+        """Return the measures. Raises EnvironmentBroken if one is infinite or not a number, which has no mean."""
+        measures = dict(self.measures())
+        for name, value in measures.items():
+            if not isfinite(value):
+                method = _at(f"{type(self).__name__}.measures", type(self).measures)
+                raise EnvironmentBroken(f"{method} must return finite numbers, but {name!r} is {value}")
+        return measures
+
     def scene(self) -> str:
         """Return what can be observed, without the goal, for an agent that works on a part of the task.
 
@@ -234,8 +244,12 @@ def _observation(answer: object, method: str, function: Callable[..., Any]) -> O
         return answer
     if isinstance(answer, str):
         return Observation(answer)
-    code = inspect.unwrap(function).__code__
-    place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
     raise EnvironmentBroken(
-        f"{method} ({place}) must return an Observation or a str, but returned {type(answer).__name__}"
+        f"{_at(method, function)} must return an Observation or a str, but returned {type(answer).__name__}"
     )
+
+
+def _at(method: str, function: Callable[..., Any]) -> str:
+    """Return a method's name with its file and line."""
+    code = inspect.unwrap(function).__code__
+    return f"{method} ({Path(code.co_filename).name}:{code.co_firstlineno})"

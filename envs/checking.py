@@ -315,6 +315,8 @@ class _Checker:
             if not isinstance(report, expected):
                 types = f"{type(report).__name__}, not a {expected.__name__}"
                 self._note(f"{name}() returns {types}", getattr(env, name))
+            elif name == "measures":
+                self._call("measures()", env.finite_measures)
         values = self._call("attribute_values()", env.attribute_values)
         for name in env.attributes:
             if name not in values:

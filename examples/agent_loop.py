@@ -7,6 +7,7 @@ import re
 import sys
 
 from openai import OpenAI
+from openai.types.chat import ChatCompletionMessageParam
 
 from planbook.sandbox import Limits, Sandbox
 
@@ -38,7 +39,10 @@ answer(text: str): """
 def loop(model: str, question: str, turns: int = 5) -> str:
     """Let the model write code, run it, and show the model the result, until it answers."""
     client = OpenAI()
-    chat = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}]
+    chat: list[ChatCompletionMessageParam] = [
+        {"role": "system", "content": SYSTEM},
+        {"role": "user", "content": question},
+    ]
     limits = Limits(wall_seconds=5, memory_mb=128)
     with Sandbox() as sandbox, sandbox.session({"stock": stock, "answer": answer}, limits=limits) as session:
         for _ in range(turns):

@@ -12,7 +12,7 @@ class Cellar(Environment):
     action_limit = 20
 
     @classmethod
-    def tasks(cls, selection: Selection, options=None):
+    def tasks(cls, selection: Selection, options: object = None) -> list[Task]:
         """List all tasks; planbook applies --split, --types and --task."""
         return [cls.task_of(seed, "train" if seed < 6 else "test") for seed in range(10)]
 
@@ -28,7 +28,7 @@ class Cellar(Environment):
         """Set up a task. Its seed determines everything random."""
         dice = random.Random(task.seed)
         self.bottles = {wine: dice.randrange(1, 5) for wine in ("riesling", "merlot")}
-        self.room, self.carried = 0, "nothing"
+        self.room, self.carried, self.wanted = 0, "nothing", task.params["wine"]
         return Observation(self.look())
 
     @action("agent.walk('east') -> 'You are in room 1. You see riesling.'")
@@ -57,12 +57,12 @@ class Cellar(Environment):
         here = [wine for wine, room in self.bottles.items() if room == self.room and wine != self.carried]
         return f"You are in room {self.room}. You see {', '.join(here) or 'nothing'}."
 
-    def attribute_values(self):
+    def attribute_values(self) -> dict[str, int]:
         return {"room": self.room}
 
     def state(self) -> str:
         return f"You are in room {self.room} and carry {self.carried}."
 
     def verdict(self) -> Verdict:
-        solved = self.room == 0 and self.carried == self.task.params["wine"]
+        solved = self.room == 0 and self.carried == self.wanted
         return Verdict(solved, float(solved))

@@ -203,12 +203,19 @@ def _environment(env: Any) -> dict[str, Any]:
 def _models(models: Any) -> dict[str, Any]:
     if not isinstance(models, Mapping) or all(isinstance(model, str) for model in models.values()):
         return {}
-    return {"models": {role: _model_name(model) for role, model in models.items()}}
+    names, objects = dict[str, str](), dict[str, Any]()
+    for role, model in models.items():
+        name = names[role] = _model_name(model)
+        if not isinstance(model, str) and objects.setdefault(name, model) is not model:
+            raise BadArgument(f"models: two objects have the name {name}, which must be unique; set their name")
+    return {"models": names}
 
 
 def _model_name(model: Any) -> str:
     if isinstance(model, str):
         return model
+    if isinstance(model, Mapping):
+        raise BadArgument("model: it is one model; give a mapping by role as models=")
     if not hasattr(model, "complete"):
         raise BadArgument(f"model: {model!r} is neither a name nor an object with complete(messages, sampling)")
     return register_model(model)

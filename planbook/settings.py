@@ -322,7 +322,14 @@ class Settings(Playing, Building, Invocation):
         if defaults:
             roles[DEFAULT_ROLE] = {**defaults, **roles.get(DEFAULT_ROLE, {})}
         shared = roles.get(DEFAULT_ROLE, {})
-        return {role: validate(Sampling, {**shared, **own}, "--sampling") for role, own in roles.items()}
+        sampling = {role: validate(Sampling, {**shared, **own}, "--sampling") for role, own in roles.items()}
+        for role, given in sampling.items():
+            if given.max_tokens and given.max_tokens >= given.context:
+                raise BadArgument(
+                    f"--sampling: max_tokens of the {role} role is {given.max_tokens}, which leaves no room for a "
+                    f"prompt in its context of {given.context}; give a smaller one, or the model's true context=N"
+                )
+        return sampling
 
 
 def absolute_model(model: str) -> str:

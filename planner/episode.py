@@ -293,7 +293,7 @@ class Episode:
             now = Judgement(
                 environment.verdict(),
                 tuple(environment.milestones()),
-                dict(environment.measures()),
+                environment.finite_measures(),
                 environment.unjudged(),
             )
         return now if self._best is None else max(self._best, now, key=lambda judgement: judgement.rank)

@@ -5,6 +5,7 @@ from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
 from planbook.planner.models.types import Reply
+from planbook.sandbox import read_reply
 
 Read_co = TypeVar("Read_co", covariant=True)
 RecordPiece = Callable[[str], None]
@@ -40,6 +41,14 @@ class ReplyReader(Protocol[Read_co]):
         """Return the part of the reply that the conversation keeps."""
 
 
+def broke_off(reply: Reply) -> bool:
+    """Return True if a reply that is not complete may have ended inside its code: the beginning of a plan is none."""
+    if reply.finish == "stop":
+        return False
+    whole = read_reply(reply.text)
+    return bool(whole.code) and not whole.closed
+
+
 class WholeReply(Generic[Read_co]):
     """Reads a reply once it is complete."""
 
@@ -54,6 +63,8 @@ class WholeReply(Generic[Read_co]):
 
     def read(self, reply: Reply) -> Read_co:
         """Return the value of the reply. Raises ValueError."""
+        if broke_off(reply):
+            raise ValueError("the reply broke off inside its code")
         return self._read(reply.text)
 
     def kept(self, reply: Reply) -> str:

@@ -13,7 +13,7 @@ from planbook.planner.feedback import CellSteps, cut_feedback, faults_feedback, 
 from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message, Reply
 from planbook.planner.rendered import Rendered
-from planbook.planner.reply_stream import RecordPiece
+from planbook.planner.reply_stream import RecordPiece, broke_off
 from planbook.planner.thought import as_plan, read_thought
 from planbook.planner.types import Feedback, Thought
 from planbook.sandbox import (
@@ -214,7 +214,7 @@ class StreamingPlan:
 
     def _run_rest(self, reply: Reply) -> None:
         """Run the statements that the end of the reply has completed, if the whole plan passes the check."""
-        if reply.finish == "cut":
+        if reply.finish == "cut" or broke_off(reply):
             if not self.ran:
                 raise ValueError("the reply broke off before anything could be run")
             return

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from planbook.rules.obedience import check_problem, rules_obeyed
     from planbook.rules.procedures import Verification, generalise, learned_procedure, verified
     from planbook.rules.retrieval import admit, learn, rules_for
-    from planbook.rules.system import RuleSystem
     from planbook.rules.telling import PROMPTS, spare_code, tell_environment, tell_manual, tell_rules
     from planbook.rules.types import (
         FoundType,
@@ -79,7 +78,6 @@ __all__ = [
     "Reflection",
     "Rule",
     "RuleBook",
-    "RuleSystem",
     "RuleType",
     "RulesError",
     "Skill",

@@ -19,6 +19,7 @@ import openai
 from planbook.planner.errors import ModelRefused
 from planbook.planner.models.openai_replies import (
     BrokenStream,
+    EventStream,
     Failure,
     ReplyListener,
     ReplyParts,
@@ -52,6 +53,7 @@ NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
 """If this environment variable is 1, only servers on this machine are allowed."""
 MAX_BACK_OFF = 60.0
 """Maximum number of seconds between two tries, before jitter, unless the server names a time."""
+_CONNECTION_VARIABLE = re.compile(r"(ALL|HTTPS?)_PROXY|SSL_CERT_(FILE|DIR)", re.IGNORECASE)
 _JITTER = random.Random()  # not the global one, which may be seeded for a run
 
 
@@ -60,8 +62,7 @@ class OpenAIModel:
 
     The retries of the SDK are off: its waits cannot be interrupted, are not shared between threads, and do not cover a
     broken stream. The class of a failure decides whether it is retried. Waits double from ``backoff`` seconds, unless
-    the server gives a time. A parameter that the server refuses by name is renamed or dropped in later requests;
-    ``replaced`` lists these parameters.
+    the server gives a time. A parameter that the server does not support is renamed or dropped in later requests.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class OpenAIModel:
         Raises ModelRefused if no request can be made with them.
         """
         self.name, self._model = f"openai:{name}", name
-        url = base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
+        url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).strip()
         self._key = _key(api_key, url)
         self._title = f"{self.name} at {_check_url(url)}"
         self._retries, self._backoff, self._stopped = retries, backoff, stopped
@@ -93,13 +94,8 @@ class OpenAIModel:
             base_url=url,
             max_retries=0,
             timeout=openai.Timeout(timeouts.idle, connect=timeouts.connect),
-            http_client=openai.DefaultHttpxClient(trust_env=not _is_local(url)),  # no proxy to this machine
+            http_client=_http_client(url),
         )
-
-    @property
-    def replaced(self) -> dict[str, str | None]:
-        """The parameters that the server refused, each with its replacement; None if it has none."""
-        return self._parameters.replaced
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Return the reply.
@@ -154,8 +150,11 @@ class OpenAIModel:
             try:
                 return self._request(messages, parameters, listener)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if is_too_long(error) or not self._parameters.learn(error, parameters):
+                refused = None if is_too_long(error) else self._parameters.learn(error, parameters)
+                if refused is None:
                     raise
+                if REPLACEMENTS[refused] is None and refused in Sampling.model_fields:
+                    LOG.warning("%s does not support %s: requests leave it out from now on", self._title, refused)
 
     def _request(self, messages: Sequence[Message], parameters: dict[str, Any], listener: ReplyListener) -> ReplyParts:
         sent = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
@@ -166,12 +165,8 @@ class OpenAIModel:
 
     def _whole(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield a reply that comes in one piece."""
-        create: Any = self._client.chat.completions.create
-        try:
-            completion = create(**body, extra_body=self._extra_body or None)
-        except ValueError as error:
-            raise BrokenStream(f"the server's answer is not JSON: {error}") from error
-        yield chunk_of(completion)
+        create: Any = self._client.chat.completions.with_raw_response.create
+        yield chunk_of(create(**body, extra_body=self._extra_body or None).http_response)
 
     def _stream(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield the pieces of a reply as plain JSON, since the SDK's objects take half a millisecond each to make."""
@@ -181,7 +176,7 @@ class OpenAIModel:
                 cast_to=object,
                 body={**body, **self._extra_body},
                 stream=True,
-                stream_cls=openai.Stream[object],
+                stream_cls=EventStream,
             )
         )
 
@@ -192,7 +187,7 @@ class OpenAIModel:
         return Reply(
             text=text,
             finish=received.finish,
-            usage=received.usage or estimated_usage(messages, text),
+            usage=received.usage or estimated_usage(messages, received.reasoning + text),
             model=PurePath(served).name if served.startswith("/") else served,
             seconds=seconds,
             reasoning=received.reasoning,
@@ -209,6 +204,15 @@ def _key(api_key: str | None, url: str) -> str:
     if not (key.isascii() and key.isprintable()):
         raise ModelRefused("OPENAI_API_KEY holds characters that no key has: copy it again")
     return key or "none"
+
+
+def _http_client(url: str) -> Any:
+    """Return the client for a server. Raises ModelRefused if the variables for proxies or certificates are unusable."""
+    try:
+        return openai.DefaultHttpxClient(trust_env=not _is_local(url))  # no proxy to this machine
+    except (ImportError, ValueError, OSError) as error:
+        given = ", ".join(name for name in os.environ if _CONNECTION_VARIABLE.fullmatch(name))
+        raise ModelRefused(f"no connection can be made with the environment variables {given}: {error}") from error
 
 
 def _check_url(url: str) -> str:
@@ -256,6 +260,13 @@ _NAMED_PATTERNS = (
 )
 """Patterns of a message that names a parameter. A bare word does not count: "stop" and "seed" are ordinary words."""
 
+_OUT_OF_RANGE = re.compile(
+    r"\b(above|below|exceeds?|maximum|minimum|at most|at least|too (large|small|high|low)|between|range|(less|greater)"
+    r" than)\b|[<>]=",
+    re.IGNORECASE,
+)
+"""A message that refuses a parameter's value, and not the parameter."""
+
 
 class Parameters:
     """The parameters that one server accepts. Each refusal is learned once, for all threads."""
@@ -286,18 +297,18 @@ class Parameters:
         }
         return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
-    def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> bool:
-        """Stop sending a parameter that the error names. Return False if it names none that can be dropped."""
+    def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:
+        """Stop sending a parameter that the server does not support, and return its name; None if it names none."""
         name = next((name for name in REPLACEMENTS if name in sent and _is_about(error, name)), None)
-        if name is None:
-            return False
+        if name is None or _OUT_OF_RANGE.search(error.message):
+            return None
         with self._lock:
             self._replaced[name] = REPLACEMENTS[name]
-        return True
+        return name
 
 
 def _is_about(error: openai.APIStatusError, parameter: str) -> bool:
-    if error.param is not None:
+    if error.param not in (None, "", "None"):
         return error.param == parameter
     text = f"{error.message} {error.body}"
     return any(re.search(pattern.format(name=parameter), text, re.IGNORECASE) for pattern in _NAMED_PATTERNS)

@@ -5,10 +5,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 import openai
-from openai.types.chat import ChatCompletion
 
 from planbook.planner.errors import ContextExceeded, ModelError, ModelRefused, ModelUnavailable
 from planbook.planner.models.types import Finish, OnText, Usage
@@ -24,7 +23,9 @@ NOT_RETRYABLE = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Error codes of a 429 response that waiting does not resolve."""
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _TOO_LONG = re.compile(
-    r"context.{0,20}(length|size|window)|(prompt|input).{0,40}(too long|too large|exceeds)", re.IGNORECASE
+    r"context.{0,20}(length|size|window)|(prompt|input).{0,40}(too long|too large|exceed|must be <=)"
+    r"|too many tokens|reduce the length|range of input length",
+    re.IGNORECASE,
 )
 _ADVICE: Mapping[int, str] = {
     401: "check OPENAI_API_KEY",
@@ -59,7 +60,7 @@ def is_too_long(error: Failure) -> bool:
         return False
     if error.code in _CONTEXT_CODES or error.type in _CONTEXT_CODES or _status(error) == 413:
         return True
-    return _status(error) == 400 and _TOO_LONG.search(error.message) is not None
+    return _status(error) in (400, 422, 500) and _TOO_LONG.search(error.message) is not None
 
 
 def is_retryable(error: Failure) -> bool:
@@ -67,7 +68,7 @@ def is_retryable(error: Failure) -> bool:
     if isinstance(error, OtherApi):
         return False
     if isinstance(error, _RETRYABLE):
-        return not (isinstance(error, openai.APIError) and error.code in NOT_RETRYABLE)
+        return not (isinstance(error, openai.APIError) and NOT_RETRYABLE & {error.code, error.type})
     status = _status(error)  # 408, or an error inside a stream, with or without a number
     return status is None or status in (408, 409, 429) or status >= 500
 
@@ -104,11 +105,12 @@ def max_requests(error: Failure, retries: int) -> tuple[str, int]:
 
 def final_error(error: Failure, title: str, requests: int, key: str) -> ModelError:
     """Return the error to raise for the last failure; ``title`` names the model and its server."""
-    failure = describe(error, key)
+    failure = describe(error, key).rstrip(".")
     if is_too_long(error):
         return ContextExceeded(
             f"{title} says that the prompt is longer than it takes: {failure}. "
-            "Give the model's true context length (it counts prompt and reply), or start the server with a longer one"
+            "Give the model's true context length with --sampling context=N (it counts prompt and reply), or start the "
+            "server with a longer one"
         )
     if is_retryable(error):
         times = "one request" if requests == 1 else f"{requests} requests"
@@ -119,7 +121,7 @@ def final_error(error: Failure, title: str, requests: int, key: str) -> ModelErr
             f"{title} does not speak OpenAI's API: {failure}. "
             "What to do: check OPENAI_BASE_URL, which usually ends in /v1"
         )
-    advice = _ADVICE.get(_status(error) or 0, "the request has to be changed: see the model's options")
+    advice = _ADVICE.get(_status(error) or 0, "change what is asked with --sampling NAME=VALUE, such as max_tokens=N")
     return ModelRefused(f"{title} refuses the request: {failure}. What to do: {advice}")
 
 
@@ -172,7 +174,9 @@ def _status(error: Failure) -> int | None:
 
 EVENTS = "text/event-stream"
 """Content type of a streamed reply."""
-_FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refused"}
+_FINISHES: dict[str, Finish] = {"length": "length", "model_length": "length", "content_filter": "refused"}
+_FAILURES = frozenset({"error", "abort", "insufficient_system_resource"})
+"""Reasons of a reply that the server could not finish."""
 
 
 class ReplyListener:
@@ -229,25 +233,48 @@ def read_stream(chunks: Iterable[Mapping[str, Any]], listener: ReplyListener) ->
             raise  # otherwise the text is complete, and only the token count is lost
     if received.reason is None:
         raise BrokenStream("the reply's stream ended without a finish_reason")
+    if received.reason in _FAILURES:
+        raise BrokenStream(f"the server ended the reply with the finish_reason {received.reason!r}")
     return _join_surrogates(received)
 
 
-def chunk_of(completion: object) -> Mapping[str, Any]:
-    """Return a reply that came in one piece as a chunk of a stream. Raises BrokenStream if it is not a reply."""
-    if not isinstance(completion, ChatCompletion) or not completion.choices:
+def chunk_of(response: Any) -> Mapping[str, Any]:
+    """Return a reply that came in one piece as a chunk of a stream. Raises BrokenStream and openai.APIError."""
+    try:
+        whole = _mapping(response.json())
+    except ValueError as error:
+        raise BrokenStream(f"the server's answer is not JSON: {error}") from error
+    if failure := whole.get("error"):
+        raise openai.APIError(str(_mapping(failure).get("message") or failure), response.request, body=failure)
+    choices = whole.get("choices")
+    first = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    if not isinstance(first.get("message"), Mapping):
         raise BrokenStream("the server answered with something other than a chat completion")
-    answer = completion.model_dump(warnings=False)
-    first = answer["choices"][0]
-    reason = first["finish_reason"] or "stop"  # some servers name none for a whole reply
-    return {**answer, "choices": [{**first, "delta": first["message"], "finish_reason": reason}]}
+    reason = first.get("finish_reason") or "stop"  # some servers name none for a whole reply
+    return {**whole, "choices": [{"delta": first["message"], "finish_reason": reason}]}
 
 
-def chunks_of(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:
+class EventStream(openai.Stream[object]):
+    """A stream that notes whether it came to its end mark."""
+
+    ended = False
+
+    def _iter_events(self) -> Iterator[Any]:
+        for event in super()._iter_events():
+            self.ended |= event.data.startswith("[DONE]")
+            yield event
+
+
+def chunks_of(stream: EventStream) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON objects of a stream, then close it. Raises BrokenStream, OtherApi, openai.APIError."""
-    kind = stream.response.headers.get("content-type", "").partition(";")[0]
+    response = stream.response
+    kind = response.headers.get("content-type", "").partition(";")[0]
     empty = True
     with stream:
         try:
+            if kind == "application/json":  # from a server that does not stream
+                yield chunk_of(_read_whole(response))
+                return
             for chunk in stream:
                 if not isinstance(chunk, Mapping):
                     raise BrokenStream(f"the reply's stream holds a piece that is not an object: {chunk!r}")
@@ -257,36 +284,63 @@ def chunks_of(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:
             raise BrokenStream(f"the reply's stream holds a piece that is not JSON: {error}") from error
     if empty and kind != EVENTS:
         raise OtherApi(f"it answers with {kind or 'no content type'}, where a stream of {EVENTS} was asked for")
+    if stream.ended and not empty:
+        yield {"choices": [{"finish_reason": "stop"}]}  # counts only if the server gave no reason before
+
+
+def _read_whole(response: Any) -> Any:
+    """Receive the rest of a response, and return it. Raises BrokenStream."""
+    try:
+        response.read()
+    except Exception as error:  # any of the HTTP library's
+        raise BrokenStream(f"the reply broke off: {type(error).__name__}: {error}") from error
+    return response
 
 
 def _add_chunk(received: ReplyParts, chunk: Mapping[str, Any]) -> None:
-    """Add one chunk. Servers omit different parts of it."""
-    received.model = chunk.get("model") or received.model
-    received.usage = _usage(chunk.get("usage")) or received.usage
-    for choice in chunk.get("choices") or ():
-        delta = choice.get("delta") or {}
-        received.text += delta.get("content") or ""
-        received.refusal += delta.get("refusal") or ""
+    """Add one chunk. Servers omit different parts of it. Of several choices, only the first counts."""
+    received.model = _text(chunk.get("model")) or received.model
+    received.usage = _usage(_mapping(chunk.get("usage"))) or received.usage
+    for choice in map(_mapping, chunk.get("choices") or ()):
+        if choice.get("index"):
+            continue
+        delta = _mapping(choice.get("delta"))
+        received.text += _text(delta.get("content"))
+        received.refusal += _text(delta.get("refusal"))
         received.reasoning += _reasoning(delta)
-        received.reason = choice.get("finish_reason") or received.reason
+        received.reason = received.reason or choice.get("finish_reason") or None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    """Return the value if it is an object of JSON, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(content: object, kind: str = "text") -> str:
+    """Return a text, or the joined parts of that kind in a list."""
+    if isinstance(content, list):
+        return "".join(_text(_mapping(part).get(kind)) for part in content)
+    return content if isinstance(content, str) else ""
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    """Return the model's reasoning, for which servers use one of two names."""
-    reasoning = message.get("reasoning_content") or message.get("reasoning")
-    return reasoning if isinstance(reasoning, str) else ""
+    """Return the model's reasoning. Servers use one of two names for it, or make it a part of the content."""
+    reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
+    content = message.get("content")
+    return reasoning or (_text(content, "thinking") if isinstance(content, list) else "")
 
 
-def _usage(counted: Mapping[str, Any] | None) -> Usage | None:
-    """Return the tokens that the server counted; None if it gives no count."""
-    if not counted or not counted.get("prompt_tokens"):
+def _usage(counted: Mapping[str, Any]) -> Usage | None:
+    """Return the tokens that the server counted; None if it does not count both prompt and reply."""
+    prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
+    cached = _mapping(counted.get("prompt_tokens_details")).get("cached_tokens")
+    if not _is_count(prompt) or not _is_count(completion) or not prompt:
         return None
-    details = counted.get("prompt_tokens_details") or {}
-    return Usage(
-        prompt=counted["prompt_tokens"],
-        completion=counted.get("completion_tokens") or 0,
-        cached=min(details.get("cached_tokens") or 0, counted["prompt_tokens"]),
-    )
+    return Usage(prompt=prompt, completion=completion, cached=min(cached, prompt) if _is_count(cached) else 0)
+
+
+def _is_count(number: object) -> TypeGuard[int]:
+    return isinstance(number, int) and number >= 0
 
 
 def _join_surrogates(received: ReplyParts) -> ReplyParts:

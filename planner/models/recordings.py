@@ -225,8 +225,8 @@ class RecordedModel:
     """A model that replays a recording. It asks an inner model, if any, for missing replies and records them.
 
     A reply is found by its prompt's words or data (``planbook.planner.models.recordings``), not by the model's name, so
-    a recording of one model replays anywhere. A ``strict`` recording has no reply to a reworded prompt. Only complete
-    replies are recorded, so ``on_text`` gets nothing of a new reply before its end.
+    a recording of one model replays anywhere. A ``strict`` recording has no reply to a reworded prompt. A new reply is
+    recorded before ``on_text`` gets any of it.
     """
 
     def __init__(self, path: str | Path, inner: Model | None = None, *, strict: bool = False) -> None:
@@ -257,17 +257,17 @@ class RecordedModel:
             )
             raise NotRecorded(f"{problem}. {command}{MISSING_ADVICE.format(self.path)}")
         entry, reworded = found
-        text, finish = pass_on(entry.text, on_text)
+        text, end = pass_on(entry.text, on_text)
+        finish = "cut" if end == "cut" else entry.finish
         usage = usage_of_cut(entry.usage, entry.text, text)
         return Reply(text=text, finish=finish, usage=usage, model=entry.model, replayed=True, reworded=reworded)
 
     def _record(self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None) -> Reply:
         reply = inner.complete(messages, sampling)
-        if reply.finish == "stop":
-            entry = RecordedReply.of(messages, sampling, reply)
-            with self._lock:
-                append(self.path, self._header, entry)
-                self._entries.add(entry)
+        entry = RecordedReply.of(messages, sampling, reply)
+        with self._lock:
+            append(self.path, self._header, entry)
+            self._entries.add(entry)
         text, finish = pass_on(reply.text, on_text)
         return reply.model_copy(update={"text": text, "finish": "cut"}) if finish == "cut" else reply
 

@@ -38,7 +38,7 @@ class Message(Record):
 class Sampling(Record):
     """Sampling parameters of a reply. A parameter that is None is not sent, for servers that refuse it."""
 
-    temperature: float | None = 0.0
+    temperature: float | None = Field(default=0.0, allow_inf_nan=False)
     """0 asks for the most likely reply each time."""
     max_tokens: int | None = Field(default=4_000, ge=1)
     """Maximum tokens of one reply."""

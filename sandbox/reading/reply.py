@@ -122,6 +122,7 @@ class ReadReply:
     """A reply: the prose ``before`` and ``after`` the code, the plan's ``code``, and a ``problem`` with it.
 
     ``places`` has, for each block of the plan, the line of the code and that of the reply at which it begins.
+    ``closed`` is True if the code certainly ends before the reply does, because the fence of its last block is closed.
     """
 
     before: str
@@ -129,6 +130,7 @@ class ReadReply:
     after: str
     places: tuple[tuple[int, int], ...] = ()
     problem: Fault | None = None
+    closed: bool = False
 
     def reply_line(self, code_line: int) -> int:
         """Return the line of the reply for a line of ``code``; both count from 1."""
@@ -172,8 +174,8 @@ def _from_fences(lines: list[str], fenced: list[FencedBlock]) -> ReadReply:
         code_line += block.code.count("\n") + 1
     code = "\n".join(block.code for block in kept)
     before = "\n".join(lines[: fenced[0].opening])
-    after = "\n".join(lines[fenced[-1].closing + 1 :])
-    return ReadReply(before.strip(), code, after.strip(), tuple(places), _problem_of(code, closed=fenced[-1].closed))
+    after, closed = "\n".join(lines[fenced[-1].closing + 1 :]), fenced[-1].closed
+    return ReadReply(before.strip(), code, after.strip(), tuple(places), _problem_of(code, closed=closed), closed)
 
 
 def _from_bare_text(lines: list[str]) -> ReadReply:

@@ -73,6 +73,13 @@ def test_build_gives_a_library_for_test(tmp_path: Path) -> None:
         ({"env_options": {"engine": "fast"}}, "--option: engine: there is no such option"),
         ({"model": 3}, "neither a name nor an object"),
         ({"model": "none", "models": {}}, "give one of the two"),
+        ({"model": {"planner": ScriptedModel(["pass"])}}, "give a mapping by role as models="),
+        (
+            {"models": {"planner": ScriptedModel(["pass"]), "executor": ScriptedModel(["pass"])}},
+            "two objects have the name object:scripted",
+        ),
+        ({"sampling": {"temperature": float("nan")}}, "temperature"),
+        ({"sampling": {"max_tokens": 20_000}}, "max_tokens of the default role is 20000, which leaves no room"),
     ],
 )
 def test_wrong_values_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -117,6 +124,16 @@ def test_a_class_outside_files_is_known_to_its_process_only(tmp_path: Path) -> N
     elsewhere = command("run", "--resume", tmp_path / "run")
     assert elsewhere.returncode == 2
     assert "was a class of the Python process that began the run" in " ".join(elsewhere.stderr.split())
+
+
+def test_a_measure_that_is_not_finite_breaks_the_episode(tmp_path: Path) -> None:
+    class Endless(Toy):
+        def measures(self) -> dict[str, float]:
+            return {"reward": float("inf")}
+
+    played = planbook.run(env=Endless, split="all:1", out=tmp_path / "run")
+    assert played.episodes[0]["outcome"] == "broken"
+    assert "Endless.measures (test_api.py:" in played.results.episodes[0].ending.message
 
 
 def test_an_object_is_a_model(tmp_path: Path) -> None:

@@ -122,6 +122,11 @@ MISTAKES = {
     "begin that raises": ("Observation(", "1 / 0 or Observation(", "begin() raised ZeroDivision"),
     "verdict of another class": ("Verdict(self.out, float(self.out))", "self.out", "must return a Verdict"),
     "score out of bounds": ("float(self.out))", "2.0)", "the score of a verdict must lie between 0 and 1, but is 2.0"),
+    "measure that is not a number": (
+        "def verdict(self)",
+        "def measures(self):\n        return {'reward': float('nan')}\n\n    def verdict(self)",
+        "must return finite numbers, but 'reward' is nan",
+    ),
     "no verdict": ("def verdict(self)", "def judge(self)", "Doors has no verdict(); define it"),
     "solved at the start": ("Verdict(self.out, ", "Verdict(True, ", "is solved before the first action"),
     "attribute without its method": ("def attribute_values", "def values", "doors.py: attribute_values() has no 'op"),

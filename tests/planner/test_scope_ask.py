@@ -70,6 +70,12 @@ def test_an_unusable_reply_is_asked_for_again_with_the_reason(finish: Finish, me
     assert message in second[2].content
 
 
+def test_code_that_was_cut_off_is_asked_for_again() -> None:
+    model = Replies(Reply(text="```python\nagent.open('box_1')\n", finish="length"), "```python\npass\n```")
+    answer = scope(model).ask("planner", PROMPTS["question"], read=str, what="it")
+    assert answer.value == "```python\npass\n```"
+
+
 def test_the_conversation_leaves_failed_replies_out() -> None:
     model = Replies("forty", "about forty", "42")
     answer = ask(scope(model), history=[Message(role="system", content="Be exact.")])

@@ -25,7 +25,7 @@ from planbook.planner import (
     Sampling,
     ScriptedModel,
 )
-from planbook.planner.models.types import OnText, data_digest
+from planbook.planner.models.types import Finish, OnText, data_digest
 from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.planner.streaming import NOT_RUN, PlanResult
 from planbook.planner.trajectory import in_reading_order
@@ -206,6 +206,32 @@ def test_only_the_statements_before_a_faulty_one_run(
     assert fault in prompt
     assert ("1. agent.open('box_1') -> " in prompt, "2. agent" in prompt) == (ran_to > 0, False)
     assert ("Printed:\none" in prompt) == (text == reply(FAULTY))
+
+
+class BreaksOff(Piecewise):
+    """Its first reply ends for that reason."""
+
+    finish: Finish = "length"
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        reply = super().complete(messages, sampling, on_text)
+        return reply.model_copy(update={"finish": self.finish}) if len(self.asked) == 1 else reply
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("beginning", ["```python\n", "``` \n", ""])
+@pytest.mark.parametrize(("finish", "reason"), [("length", "cut off at its token limit"), ("refused", "refused")])
+def test_the_beginning_of_a_plan_is_not_run_as_if_it_were_the_plan(
+    sandbox: Sandbox, finish: Finish, reason: str, beginning: str, stream: bool
+) -> None:
+    model = BreaksOff([f"{beginning}agent.open('box_1')\nagent.open('box_2')\nagent.ope", reply(SOLVE)], list)
+    model.finish = finish
+    ending = played(sandbox, model, MemoryJournal(), stream=stream)
+    if stream and "python" in beginning:
+        assert "The reply broke off. Its code ran up to line 1;" in model.prompts[1]
+    else:
+        assert f"the reply was {reason}" in model.prompts[1]
+        assert ending.outcome is Outcome.DIRECT_SUCCESS, "nothing of the first reply was run"
 
 
 def test_an_unusable_reply_is_asked_for_again_as_long_as_nothing_has_run(sandbox: Sandbox) -> None:

@@ -63,7 +63,9 @@ def test_a_parameter_that_is_none_is_not_sent(server: Server) -> None:
     assert set(server.requests[0]) == {"model", "messages", "stream", "stream_options"}
 
 
-def test_refused_parameters_are_replaced_or_dropped_in_all_later_requests(server: Server) -> None:
+def test_refused_parameters_are_replaced_or_dropped_in_all_later_requests(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
     server.refuses = frozenset({"temperature", "seed", "stop", "max_tokens", "stream_options", "stream"})
     ear, asked, sampling = Ear(), model(server), Sampling(stop=("END",))
     reply = asked.complete(ASK, sampling, ear)
@@ -71,8 +73,11 @@ def test_refused_parameters_are_replaced_or_dropped_in_all_later_requests(server
     assert asked.complete(ASK, sampling).text == TEXT
     assert [len(request) - 2 for request in server.requests] == [6, 6, 5, 4, 2, 1, 1]
     assert set(server.requests[-1]) == {"model", "messages", "max_completion_tokens"}
-    dropped = dict.fromkeys(("seed", "stop", "stream", "temperature"))
-    assert asked.replaced == {"max_tokens": "max_completion_tokens", **dropped}
+    assert [record.getMessage().partition("not support ")[2].partition(":")[0] for record in caplog.records] == [
+        "seed",
+        "stop",
+        "temperature",
+    ]
 
 
 @pytest.mark.parametrize("setting", [{"refuses": frozenset({"stream_options"})}, {"counts": False}])
@@ -93,9 +98,15 @@ def test_missing_usage_is_estimated(setting: dict[str, Any]) -> None:
 @pytest.mark.parametrize("status", [400, 422])
 def test_a_parameter_is_found_in_the_messages_of_other_servers(server: Server, message: str, status: int) -> None:
     server.troubles += [Refusal(status, message)]
-    asked = model(server)
-    assert asked.complete(ASK, Sampling()).text == TEXT
-    assert asked.replaced == {"seed": None}
+    assert model(server).complete(ASK, Sampling()).text == TEXT
+    assert [set(request) - {"seed"} == set(request) for request in server.requests] == [False, True]
+
+
+@pytest.mark.parametrize("param", ["", "None"])
+def test_an_empty_name_of_a_parameter_does_not_count(server: Server, param: str) -> None:
+    server.troubles += [Refusal(400, "Unsupported parameter: 'temperature'", param=param)]
+    assert model(server).complete(ASK, Sampling()).text == TEXT
+    assert "temperature" not in server.requests[-1]
 
 
 @pytest.mark.parametrize(
@@ -103,12 +114,14 @@ def test_a_parameter_is_found_in_the_messages_of_other_servers(server: Server, m
     [
         [Refusal(400, "please stop sending nonsense, or seed it elsewhere")],
         [Refusal(400, "nonsense", param=name) for name in ("max_tokens", "max_completion_tokens")],
+        [Refusal(400, "nonsense: max_tokens is too large: 4000", code="invalid_value", param="max_tokens")],
+        [Refusal(400, "nonsense: 'temperature' is above the maximum value. Expected <= 2", param="temperature")],
     ],
-    ids=["no parameter", "both names"],
+    ids=["no parameter", "both names", "a value too large", "a value out of range"],
 )
 def test_a_bad_request_for_another_reason_is_refused(server: Server, troubles: list[Refusal]) -> None:
     server.troubles += troubles
-    with pytest.raises(ModelRefused, match="nonsense"):
+    with pytest.raises(ModelRefused, match=r"nonsense.*--sampling"):
         model(server).complete(ASK, Sampling(stop=("END",)))
     assert len(server.requests) == len(troubles)
 
@@ -137,6 +150,8 @@ def test_the_number_of_requests_is_limited(server: Server) -> None:
         (Refusal(404, "no such model"), "model's name"),
         (Refusal(402), "credit"),
         (Refusal(429, code="insufficient_quota"), "quota"),
+        (Refusal(429, body='{"error": {"message": "all used", "type": "insufficient_quota"}}'), "quota"),
+        (Refusal(200, body='{"error": {"message": "Your card expired", "code": 402}}'), "Your card expired.*credit"),
         (Refusal(418, body="<html>teapot</html>"), "teapot"),
         (Break(after=1, last='{"error": {"message": "bad key", "code": 401}}'), "bad key"),
     ],
@@ -157,12 +172,19 @@ def test_a_lasting_refusal_has_advice_and_not_the_key(server: Server, trouble: R
         Refusal(400, "'max_tokens' is too large: 9000. This model's maximum context length is 8192 tokens"),
         Refusal(400, "prompt is too long: 210000 tokens > 200000 maximum"),
         Refusal(400, "no", code="context_length_exceeded"),
+        Refusal(
+            422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs`"
+        ),
+        Refusal(400, "Please reduce the length of the messages or completion."),
+        Refusal(500, "the request exceeds the available context size. try increasing the context size"),
+        Refusal(400, "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000"),
+        Refusal(400, "Range of input length should be [1, 30720]"),
         Refusal(413, "Request Entity Too Large"),
     ],
 )
 def test_a_prompt_too_long_is_its_own_error(server: Server, trouble: Refusal) -> None:
     server.troubles += [trouble]
-    with pytest.raises(ContextExceeded, match="longer than it takes"):
+    with pytest.raises(ContextExceeded, match=r"longer than it takes.*--sampling context=N"):
         model(server).complete(ASK, Sampling())
     assert len(server.requests) == 1
 
@@ -234,6 +256,75 @@ def test_a_stream_that_breaks_after_its_last_word_is_complete(server: Server) ->
     server.troubles += [Break(after=5)]
     assert model(server).complete(ASK, Sampling()).usage.estimated
     assert len(server.requests) == 1
+
+
+def streamed(*chunks: object) -> Refusal:
+    """Return a stream of these chunks."""
+    body = "".join(f"data: {chunk if isinstance(chunk, str) else json.dumps(chunk)}\n\n" for chunk in chunks)
+    return Refusal(200, body=body, headers={"Content-Type": "text/event-stream"})
+
+
+def choice(content: object = None, reason: str | None = None, index: int = 0) -> dict[str, object]:
+    return {"index": index, "delta": {"content": content}, "finish_reason": reason}
+
+
+def chunk(*choices: object, **more: object) -> dict[str, object]:
+    return {"model": "served-1", "choices": list(choices), **more}
+
+
+STOP = chunk(choice(reason="stop"))
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [chunk(choice([{"type": "text", "text": TEXT[:5]}, {"type": "text", "text": TEXT[5:]}, None])), STOP],
+        [chunk(choice([{"type": "thinking", "thinking": [{"text": "hm"}]}])), chunk(choice(TEXT)), STOP],
+        [chunk(choice(TEXT)), chunk(None), STOP],
+        [chunk(choice(TEXT), model=7), STOP],
+        [chunk(choice(TEXT[:5]), choice("other", index=1)), chunk(choice("s", index=1)), chunk(choice(TEXT[5:])), STOP],
+        [chunk(choice(TEXT)), chunk(choice(reason="stop"), usage=[1])],
+        [chunk(choice(TEXT)), "[DONE]"],
+        [chunk(choice(TEXT, reason="")), chunk(choice(reason="")), "[DONE]"],
+    ],
+    ids=["parts", "thinking", "no choice", "number", "two choices", "usage", "no reason", "empty reason"],
+)
+def test_a_stream_may_have_another_form(server: Server, chunks: list[object]) -> None:
+    server.troubles += [streamed(*chunks)]
+    reply = model(server).complete(ASK, Sampling())
+    assert (reply.text, reply.finish, len(server.requests)) == (TEXT, "stop", 1)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": "100", "completion_tokens": "10"},
+        {"prompt_tokens": 100.5, "completion_tokens": 10.2},
+        {"prompt_tokens": -100, "completion_tokens": -10},
+        {"prompt_tokens": 100, "total_tokens": 500},
+    ],
+)
+def test_a_count_that_is_unusable_is_estimated_with_the_reasoning(server: Server, usage: object) -> None:
+    thought = {"index": 0, "delta": {"reasoning": "word " * 100}}
+    server.troubles += [streamed(chunk(thought), chunk(choice(TEXT)), chunk(choice(reason="stop"), usage=usage))]
+    reply = model(server).complete(ASK, Sampling())
+    assert reply.usage == estimated_usage(ASK, "word " * 100 + TEXT)
+    assert reply.usage.completion > 100
+
+
+@pytest.mark.parametrize("reason", ["error", "insufficient_system_resource"])
+def test_a_reply_that_the_server_could_not_finish_is_asked_for_again(server: Server, reason: str) -> None:
+    server.troubles += [streamed(chunk(choice(TEXT[:5])), chunk(choice(reason=reason)), "[DONE]")]
+    assert model(server).complete(ASK, Sampling()).text == TEXT
+    assert len(server.requests) == 2
+
+
+def test_a_server_may_answer_a_request_for_a_stream_in_one_piece(server: Server) -> None:
+    message = {"role": "assistant", "content": [{"type": "text", "text": TEXT}]}
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": "length"}]}
+    server.troubles += [Refusal(200, body=json.dumps(body))]
+    reply = model(server).complete(ASK, Sampling())
+    assert (reply.text, reply.finish, len(server.requests)) == (TEXT, "length", 1)
 
 
 @pytest.mark.parametrize("body", ["{broken", '{"choices": []}', "<html>hello</html>"])
@@ -324,7 +415,7 @@ def test_a_wrong_path_is_refused_with_advice(server: Server) -> None:
 
 
 def test_key_and_server_come_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_BASE_URL", f" {server.url}")
     monkeypatch.setenv("OPENAI_API_KEY", " sk-from-there\n")
     assert OpenAIModel("some-model").complete(ASK, Sampling()).text == TEXT
     assert server.keys == ["sk-from-there"]
@@ -358,6 +449,17 @@ def test_an_unusable_key_or_url_is_refused(
     with pytest.raises(ModelRefused, match=message) as error:
         OpenAIModel("some-model", base_url=url)
     assert "sk-" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ALL_PROXY", "socks5://h:1"), ("HTTP_PROXY", "foo://h:1"), ("SSL_CERT_FILE", "/nonexistent")],
+)
+def test_an_unusable_proxy_or_certificate_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.delenv("PLANBOOK_NO_REQUESTS", raising=False)
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ModelRefused, match=name):
+        OpenAIModel("some-model", base_url="http://example.org/v1", api_key=KEY)
 
 
 def test_a_setting_forbids_requests_to_other_machines(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
