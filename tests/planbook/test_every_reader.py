@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -161,6 +162,46 @@ def test_a_command_works_or_says_what_to_do(kind: str, reader: str, runs: Mappin
         lines = finished.stderr.splitlines()
         assert [line.startswith("planbook: ") for line in lines] == [False] * (len(lines) - 1) + [True]
         assert len(lines) == (2 if reader == "stats" else 1), "stats first says which runs it leaves out"
+
+
+def test_reading_a_run_of_a_stranger_executes_nothing_that_it_names(runs: Mapping[str, Path], tmp_path: Path) -> None:
+    executed = tmp_path / "executed"
+    evil = tmp_path / "evil.py"
+    evil.write_text(f"open({str(executed)!r}, 'w')\ndef f(answer, database):\n    return answer\n")
+    hooked = {"text": "code: a\nnodes: {a: {prompt: x, expect: code, check: 'evil.py:f'}}", "graph": f"{tmp_path}/g.yaml"}
+    begun = "DELETE FROM event WHERE kind = 'learnt'"
+    for number, (env, planner, options, edit) in enumerate(
+        [
+            (str(evil), f"{evil}:plan", {}, begun),
+            (f"/nowhere/{evil.name}", f"/nowhere/{evil.name}", {}, ""),
+            (f"mcp:touch {executed}", "agentkit", hooked, begun),
+            (f"module:{evil}", "automanual", {}, ""),
+        ]
+    ):
+        folder = tmp_path / str(number)
+        shutil.copytree(runs["building"], folder)
+        shutil.copytree(runs["building"], tmp_path / "beside", dirs_exist_ok=True)
+        file = json.loads((folder / "run.json").read_text())
+        file["config"] |= {"env": env, "planner": planner, "planner_options": options}
+        (folder / "run.json").write_text(json.dumps(file))
+        with closing(sqlite3.connect(folder / "run.db")) as store, store:
+            store.execute(edit)
+            store.execute("UPDATE event SET body = json_set(body, '$.task.env', ?) WHERE kind = 'task'", (env,))
+        for name, reader in READERS.items():
+            if name not in ("replay", "rerun"):
+                finished = here(*reader(folder, tmp_path))
+                assert "Traceback" not in finished.printed, finished.printed
+                assert not executed.exists(), (name, env)
+        with watching(folder) as (_, pages):
+            assert pages.news(0)
+            assert pages.document(0)
+        (copy := tmp_path / "out.jsonl").unlink()
+        for out in (copy, tmp_path / "imported" / str(number)):
+            command = ("export", folder, "--out", out) if out == copy else ("import", copy, "--out", out)
+            assert here(*command).returncode == errors.OK
+        assert here("report", out).returncode == errors.OK
+        assert here("run", "--env", "toy", "--library", folder, "--planner", "procedures").returncode != errors.BROKEN
+        assert not executed.exists(), env
 
 
 @pytest.mark.parametrize("kind", KINDS)
