@@ -267,6 +267,24 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_libpq(
         assert pages.document(1)
 
 
+@pytest.mark.parametrize("url", ["0.0.0.0:9/d", "localhost:9/d?hostaddr=0.0.0.0", ":9/d?host=/tmp,0.0.0.0"])
+def test_a_server_elsewhere_that_only_run_json_names_is_not_connected_to(
+    url: str, runs: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("psycopg")
+    monkeypatch.delenv("PGHOST", raising=False)
+    folder = Path(shutil.copytree(runs["played"], tmp_path / "run"))
+    file = json.loads((folder / "run.json").read_text())
+    place = {"url": f"postgresql://someone@{url}", "schema": "planbook"}
+    (folder / "run.json").write_text(json.dumps({**file, "store": place}))
+    for reader in ("show", "report", "export", "replay"):
+        refused = here(*READERS[reader](folder, tmp_path))
+        assert refused.returncode == errors.BAD_INPUT
+        assert "if you trust it, name it, too: PGHOST=0.0.0.0" in refused.printed
+    monkeypatch.setenv("PGHOST", "0.0.0.0")
+    assert "cannot be reached" in here("show", folder, 0).printed
+
+
 @pytest.mark.deep
 def test_a_run_in_postgresql_is_resumed_from_watching(
     tmp_path: Path, postgres: "Server", monkeypatch: pytest.MonkeyPatch
