@@ -15,7 +15,7 @@ from planbook.envs import Environment, Selection, Task, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import SHIPPED
 from planbook.option_values import Option, option, pairs
-from planbook.planner import DEFAULT_ROLE, Budget, Sampling, Timeouts, PlannerError, is_method_file, known_method
+from planbook.planner import DEFAULT_ROLE, Budget, PlannerError, Sampling, Timeouts, is_method_file, known_method
 from planbook.sandbox import Limits
 
 SHIPPED_LIBRARY, LEARNED_LIBRARY = "shipped", "learnt"

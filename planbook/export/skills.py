@@ -293,8 +293,8 @@ def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
 def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_options: Mapping[str, JsonValue]) -> Config:
     """Return the configuration of a run that plays the skill on the tasks of its evidence.
 
-    ``env`` and ``env_options`` are those of this machine, as the evidence has neither folders nor secrets. Code runs only
-    if they name it. Raises BadArgument, BadProcedure, UnknownEnvironment.
+    ``env`` and ``env_options`` are those of this machine, as the evidence has neither folders nor secrets. Code
+    runs only if they name it. Raises BadArgument, BadProcedure, UnknownEnvironment.
     """
     if not env and evidence.env not in known_environments():
         raise BadArgument(
@@ -345,7 +345,7 @@ def unverified_skill(folder: Path) -> VerifiedSkill:
 
 
 def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:
-    """Compare the verdicts of a run that played the skill with the recorded ones. Raises BadArgument for forged tasks."""
+    """Compare the verdicts of a run that played the skill with the recorded ones. Raises BadArgument for other tasks."""
     with closing(Run.open(played)) as run:
         endings = recorded_endings(run)
         ended = {entry.task.id: entry for entry in run.entries() if entry.index in endings}

@@ -168,7 +168,10 @@ def test_reading_a_run_of_a_stranger_executes_nothing_that_it_names(runs: Mappin
     executed = tmp_path / "executed"
     evil = tmp_path / "evil.py"
     evil.write_text(f"open({str(executed)!r}, 'w')\ndef f(answer, database):\n    return answer\n")
-    hooked = {"text": "code: a\nnodes: {a: {prompt: x, expect: code, check: 'evil.py:f'}}", "graph": f"{tmp_path}/g.yaml"}
+    hooked = {
+        "text": "code: a\nnodes: {a: {prompt: x, expect: code, check: 'evil.py:f'}}",
+        "graph": f"{tmp_path}/g.yaml",
+    }
     begun = "DELETE FROM event WHERE kind = 'learnt'"
     for number, (env, planner, options, edit) in enumerate(
         [
@@ -200,6 +203,8 @@ def test_reading_a_run_of_a_stranger_executes_nothing_that_it_names(runs: Mappin
             command = ("export", folder, "--out", out) if out == copy else ("import", copy, "--out", out)
             assert here(*command).returncode == errors.OK
         assert here("report", out).returncode == errors.OK
+        for source in (copy, out):
+            assert "name it with --env" in here("build", "--from", source, "--model", scripted()).printed
         assert here("run", "--env", "toy", "--library", folder, "--planner", "procedures").returncode != errors.BROKEN
         assert not executed.exists(), env
 
