@@ -345,7 +345,7 @@ def unverified_skill(folder: Path) -> VerifiedSkill:
 
 
 def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:
-    """Compare the verdicts of a run that played the skill with the recorded ones. Raises BadArgument for other tasks."""
+    """Compare the verdicts of a run that played the skill with those recorded. Raises BadArgument for other tasks."""
     with closing(Run.open(played)) as run:
         endings = recorded_endings(run)
         ended = {entry.task.id: entry for entry in run.entries() if entry.index in endings}
