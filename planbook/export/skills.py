@@ -356,8 +356,8 @@ def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> Verif
     solved = {id for id, entry in ended.items() if endings[entry.index].outcome.solved}
     if forged := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
         raise BadArgument(
-            f"{folder / EVIDENCE}: {listed(forged, 1)} is not the task that the environment {evidence.env} has; "
-            "the evidence was changed, or is from another version of the environment"
+            f"{folder / EVIDENCE}: tasks are not those of the environment ({listed(forged, 1)}); the evidence was "
+            "changed, or is from another version of the environment"
         )
     return VerifiedSkill(
         name=evidence.skill,
