@@ -19,10 +19,19 @@ class CannotLoad(Exception):
     """A named Python file does not exist, or fails while it is imported."""
 
 
-@cache
+_LOADED: dict[Path, ModuleType] = {}
+
+
 def load_module(path: Path) -> ModuleType:
     """Return a file as a module, loaded once per process. Raises CannotLoad."""
-    return execute_module(path)
+    if path not in _LOADED:
+        _LOADED[path] = execute_module(path)
+    return _LOADED[path]
+
+
+def is_loaded(name: str) -> bool:
+    """Return True if this process has loaded the file of FILE.py:NAME."""
+    return Path(name.partition(":")[0]).resolve() in _LOADED
 
 
 def execute_module(path: Path) -> ModuleType:
@@ -92,6 +101,16 @@ def known_environments() -> Mapping[str, str]:
     """
     registered = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
     return {**registered, **SHIPPED}
+
+
+def known_environment(name: str) -> type[Environment]:
+    """Return an environment's class without running code that only a run or an export names.
+
+    It is shipped, registered by an installed package, or already loaded by this process. Raises UnknownEnvironment.
+    """
+    if name in _OBJECTS or name in known_environments() or is_loaded(name):
+        return load_environment(name)
+    raise UnknownEnvironment(f"{name} is neither installed nor loaded by this process")
 
 
 def load_environment(name: str) -> type[Environment]:

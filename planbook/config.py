@@ -16,7 +16,7 @@ from planbook.envs import Environment, Selection, Task, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import SHIPPED
 from planbook.option_values import Option, option, pairs
-from planbook.planner import DEFAULT_ROLE, Budget, Sampling, Timeouts, UnknownStrategy, is_method_file, method
+from planbook.planner import DEFAULT_ROLE, Budget, PlannerError, Sampling, Timeouts, is_method_file, known_method
 from planbook.sandbox import Limits
 
 SHIPPED_LIBRARY, LEARNED_LIBRARY = "shipped", "learnt"
@@ -336,12 +336,13 @@ def _are_mappings(value: Any) -> bool:
 def chosen_options(config: Config, environment: str) -> dict[str, JsonValue]:
     """Return all options of the method, including those that depend on the environment of that name.
 
-    If the method is not available, or no longer takes these options, returns them as recorded.
+    If the method is not known (``known_method``), no longer takes these options, or lacks a file, returns them as
+    recorded.
     """
     try:
-        options = method(config.planner).options
+        options = known_method(config.planner).options
         return options.model_validate(config.planner_options).in_force(environment)
-    except (UnknownStrategy, ValidationError):
+    except (PlannerError, ValidationError):
         return config.planner_options
 
 

@@ -12,11 +12,14 @@ from typing import Any, TextIO
 import click
 from pydantic import BaseModel
 from rich import box
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
 from planbook.planner import Grid
+from planbook.wording import harmless
 
 PLAIN_WIDTH = 110
 """Width, in columns, of output that is not a terminal."""
@@ -102,8 +105,17 @@ _QUIET = ContextVar("quiet", default=False)
 _JSON = ContextVar("json", default=False)
 
 
-class QuietableConsole(Console):
-    """A console that prints nothing from a thread inside ``quiet``."""
+class SafeConsole(Console):
+    """The console of all output. It escapes control characters, and prints nothing from a thread inside ``quiet``."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Render a text with its control characters escaped."""
+        return super().render_str(harmless(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Render anything; what rich itself tells the terminal to do is not text and stays."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=harmless(segment.text))
 
     @property
     def quiet(self) -> bool:
@@ -115,14 +127,14 @@ class QuietableConsole(Console):
         pass
 
 
-ERRORS = QuietableConsole(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
+ERRORS = SafeConsole(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
 
 
 def console() -> Console:
     """Return the console for tables: standard output, or standard error inside ``ending_in_json``."""
     if ends_in_json():
         return ERRORS
-    return QuietableConsole(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
+    return SafeConsole(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
 
 
 @contextmanager

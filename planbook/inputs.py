@@ -18,10 +18,8 @@ from planbook.manuals import DEMONSTRATIONS_FOLDER, SHIPPED
 from planbook.planner import DEFAULT_ROLE, METHODS, Sampling, is_method_file, method, registered_methods
 from planbook.planner import PROMPTS as PLANNER
 from planbook.planner import SHIPPED_PRICES as PRICES
-from planbook.runs import CONFIG_FILE, MadeOf, Run, is_run
+from planbook.runs import CONFIG_FILE, PROMPT_DIGITS, MadeOf, Run, is_run
 
-PROMPT_DIGITS = 16
-"""Digits of a prompt's digest that are recorded: enough to tell two versions apart."""
 EVERYWHERE = ("repair.j2", "action_docs.j2")
 """Templates of every method that asks a model."""
 LEARNING = ("automanual/conclu*.j2", "trajectory.j2")

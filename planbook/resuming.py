@@ -247,6 +247,12 @@ def check_config(config: Config, folder: Path) -> Config:
 
     Raises BadRun, UnknownEnvironment, UnknownStrategy.
     """
+    for name in (config.env, config.planner):
+        path = Path(name.removeprefix("module:").partition(":")[0])
+        if path.suffix == ".py" and not path.is_file():
+            raise BadRun(
+                f"{folder} was played with {path}, which is not there, nor unchanged beside the run; put it back"
+            )
     environment = config.environment
     _check_options(environment.Options, config.env_options, environment.name, folder)
     _check_options(method(config.planner).options, config.planner_options, config.title, folder)

@@ -44,6 +44,8 @@ def clock(seconds: float) -> str:
 
 def harmless(text: str) -> str:
     """Return the text with control characters escaped, so that it cannot steer a terminal."""
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
 
 

@@ -112,7 +112,7 @@ if TYPE_CHECKING:
         Spans,
         spans_in,
     )
-    from planbook.planner.strategies import METHODS, bulky_fields, figures_of, is_method_file, method
+    from planbook.planner.strategies import METHODS, bulky_fields, figures_of, is_method_file, known_method, method
     from planbook.planner.strategies.automanual import Conclusion, about_the_environment, conclude
     from planbook.planner.strategies.base import (
         Figures,
@@ -289,6 +289,7 @@ __all__ = [
     "is_method_file",
     "is_procedure",
     "journal_place",
+    "known_method",
     "load_model",
     "mean_of",
     "method",

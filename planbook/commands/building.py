@@ -95,7 +95,7 @@ def config_from_sources(settings: Settings) -> Config:
     agreed, (planner, options) = environment_of(sources), planned_by(sources)
     if not settings.env:
         if "env" not in agreed:
-            raise errors.BadArgument("--from: the runs there do not name their environment; name it with --env")
+            raise errors.BadArgument("--from: no installed environment is named there; name it with --env")
         settings = settings.model_copy(update={"env": agreed["env"]})
     config = settings.config("automanual", ablated_options("automanual", settings.without))
     if not settings.env_options and settings.env == agreed.get("env"):

@@ -133,16 +133,22 @@ def verify(folder: Path, settings: Settings) -> CommandResult:
 
 def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
     """Play a skill on the tasks of its evidence, in its own run."""
-    from planbook.export.skills import has_evidence, read_evidence, unverified_skill, verified_skill, verifying_config
+    from planbook.export.skills import (
+        has_evidence,
+        read_evidence,
+        tasks_in_environment,
+        unverified_skill,
+        verified_skill,
+        verifying_config,
+    )
 
     if not has_evidence(folder):
         return errors.BROKEN, unverified_skill(folder)
     evidence = read_evidence(folder)
     config = verifying_config(folder, evidence, settings.env, settings.env_options)
-    tasks = [row.task for row in evidence.tasks]
-    out = settings.out and settings.out / evidence.skill
+    out = settings.out and settings.out / folder.resolve().name
     with quiet():
-        code, summary = play(config, out, settings.hosting(), tasks=tasks)
+        code, summary = play(config, out, settings.hosting(), tasks=tasks_in_environment(config, evidence))
     return code, verified_skill(folder, evidence, Path(summary.run))
 
 

@@ -28,7 +28,7 @@ from planbook.spending import Price, prices_from, spent_so_far
 from planbook.store import Event, started_over
 from planbook.terminal.episode import ending_text, episode_pieces, text
 from planbook.terminal.printing import print_parts
-from planbook.wording import ESTIMATED, counted, harmless
+from planbook.wording import ESTIMATED, counted
 
 FAILED = "failed"
 
@@ -218,7 +218,7 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
     faults = {run.name: faults for run in chosen if (faults := run.contradictions())}
     for folder, faults_of_run in faults.items():
         for fault in faults_of_run:
-            ERRORS.print(f"{folder} contradicts itself: {harmless(fault)}", style="red", soft_wrap=True)
+            ERRORS.print(f"{folder} contradicts itself: {fault}", style="red", soft_wrap=True)
     facts = {
         "rows": [row.model_dump(mode="json") for row in rows],
         "left_out": len(gathered) - len(chosen),

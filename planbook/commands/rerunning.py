@@ -22,7 +22,7 @@ from planbook.replay import Comparison, Sameness, replay_run
 from planbook.resuming import Repeat, check_config, is_deterministic, prepare_fork, prepare_repeat
 from planbook.runs import Entry, Run, new_branch, recorded_endings
 from planbook.settings import Settings, absolute_model
-from planbook.wording import counted, harmless
+from planbook.wording import counted
 from planbook.workers import Hosting
 
 
@@ -152,7 +152,7 @@ def _environment_versions(run: Run) -> dict[str, JsonValue]:
 
 def _show_result(out: Console, result: Rerun) -> None:
     for episode in result.episodes:
-        out.print(harmless(str(episode)), soft_wrap=True)
+        out.print(str(episode), soft_wrap=True)
     sums = result.totals
     ways = ", ".join(f"{count} {way}" for way, count in sums.by_way.items() if count)
     out.print(

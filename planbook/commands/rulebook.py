@@ -8,7 +8,7 @@ import click
 
 from planbook.console import console
 from planbook.errors import OK, BadArgument
-from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in
+from planbook.knowledge import KnowledgeState, learned_in
 from planbook.learning.cost import coverage_of
 from planbook.learning.stages import export
 from planbook.manuals import coverage_table
@@ -23,9 +23,11 @@ def _group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
     if run.config.learning is None:
         raise BadArgument(f"{run.folder} is not a building run; rules come from `planbook build`")
     states = learned_in(run)
+    if not states:
+        raise BadArgument(f"{run.folder} has not begun to learn; resume it by `planbook build --resume {run.folder}`")
     if name is None and len(states) > 1:
         raise BadArgument(f"this run keeps rules by task type; name one with --group: {', '.join(sorted(states))}")
-    chosen = name or next(iter(states), EVERYTHING)
+    chosen = name or next(iter(states))
     if chosen not in states:
         raise BadArgument(f"--group {chosen}: no such group; there are {', '.join(sorted(states))}")
     return chosen, states[chosen]

@@ -20,15 +20,15 @@ from jinja2 import Environment, FileSystemLoader, Template
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.config import FOUND, Config
-from planbook.envs import Selection, Task, file_digest, holds_secret
+from planbook.envs import Selection, Task, file_digest, holds_secret, known_environments
 from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone
 from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory, unmarked
 from planbook.rules import Knowledge, tell_environment, tell_manual
-from planbook.runs import Run, file_named, recorded_endings
+from planbook.runs import Run, last_path, recorded_endings
 from planbook.sandbox import Limits
-from planbook.wording import UNPLAYED, counted
+from planbook.wording import UNPLAYED, counted, listed
 
 SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
 HASHED = (SKILL, SCRIPT, MANUAL)
@@ -83,7 +83,7 @@ class SkillEvidence(Proof):
     """The name of the run that learned the procedure."""
     versions: dict[str, str]
     sha256: dict[str, str] = {}
-    tasks: tuple[VerifiedTask, ...]
+    tasks: tuple[VerifiedTask, ...] = Field(min_length=1)
 
 
 class SkillsExported(BaseModel):
@@ -164,6 +164,9 @@ def _files(
         versions=run.versions,
         tasks=tasks,
     )
+    if evidence.env not in known_environments():
+        named = shlex.join(_environment_arguments(evidence))
+        evidence = evidence.model_copy(update={"verify": f"{evidence.verify} {named}"})
     texts[SKILL] = _skill_text(evidence, procedure)
     digests = {path: hashlib.sha256(texts[path].encode()).hexdigest() for path in HASHED}
     evidence = evidence.model_copy(update={"sha256": digests})
@@ -182,13 +185,17 @@ def _shareable_options(config: Config) -> dict[str, JsonValue]:
     return dict(json.loads(strip_folders(json.dumps(shareable))))
 
 
-def _command(evidence: SkillEvidence) -> tuple[str, str]:
-    """Return the command that plays a task, and the files of the environment that it needs."""
+def _environment_arguments(evidence: SkillEvidence) -> list[str]:
     values = evidence.env_options.items()
     options = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values}
-    words = [part for name, text in options.items() for part in ("-o", f"{name}={text}")]
-    play = ["planbook", "exec", SCRIPT, "--env", evidence.env, *words, "--task", evidence.tasks[0].task.id]
-    files = {Path(file).name: None for file in _FILES.findall(" ".join((evidence.env, *options.values())))}
+    return ["--env", evidence.env, *(part for name, text in options.items() for part in ("-o", f"{name}={text}"))]
+
+
+def _command(evidence: SkillEvidence) -> tuple[str, str]:
+    """Return the command that plays a task, and the files of the environment that it needs."""
+    environment = _environment_arguments(evidence)
+    play = ["planbook", "exec", SCRIPT, *environment, "--task", evidence.tasks[0].task.id]
+    files = {Path(file).name: None for file in _FILES.findall(" ".join(environment))}
     return shlex.join(play), ", ".join(f"`{file}`" for file in files)
 
 
@@ -283,20 +290,30 @@ def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
 def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_options: Mapping[str, JsonValue]) -> Config:
     """Return the configuration of a run that plays the skill on the tasks of its evidence.
 
-    ``env`` and ``env_options`` are those of this machine, as the evidence has neither folders nor secrets. Raises
-    BadArgument, BadProcedure, UnknownEnvironment.
+    ``env`` and ``env_options`` are those of this machine, as the evidence has neither folders nor secrets. Code
+    runs only if they name it. Raises BadArgument, BadProcedure, UnknownEnvironment.
     """
+    if not env and evidence.env not in known_environments():
+        raise BadArgument(
+            f"{folder} is a skill for the environment {evidence.env}, whose code would run on this machine; "
+            "name it yourself if you trust it: --env FILE.py:NAME"
+        )
+    for name, value in evidence.env_options.items():
+        if name not in env_options and isinstance(value, str) and any(map(Path.is_file, (Path(value), folder / value))):
+            raise BadArgument(
+                f"{folder} is a skill for the option {name}={value}, a file that may name code to run; "
+                f"name it yourself if you trust it: -o {name}=FILE"
+            )
     try:
         text = (folder / SCRIPT).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadArgument(f"{folder / SCRIPT} cannot be read: {error}") from error
-    recorded = {name: _option_in_folder(folder, value) for name, value in evidence.env_options.items()}
     procedure = parse_procedure(text, Path(SCRIPT).name)
     config = Config(
         planner="code",
         planner_options=code_of(procedure).model_dump(mode="json"),
-        env=env or _env_in_folder(folder, evidence.env),
-        env_options={**recorded, **env_options},
+        env=env or evidence.env,
+        env_options={**evidence.env_options, **env_options},
         actions=evidence.actions,
         limits=evidence.limits,
         seed=evidence.seed,
@@ -310,28 +327,10 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
     return config
 
 
-def _env_in_folder(folder: Path, env: str) -> str:
-    """Return the name of an environment with the path of its file in the skill's folder, if that exists.
-
-    Raises BadArgument if its file is not in the working folder either.
-    """
-
-    def in_folder(file: Path) -> Path:
-        if (folder / file).is_file():
-            return folder / file
-        if file.is_file():
-            return file
-        raise BadArgument(
-            f"{folder} needs the file {file} of its environment; copy it into that folder, or give its path: "
-            f"--env {file_named(env, Path('PATH').joinpath)}"
-        )
-
-    return file_named(env, in_folder)
-
-
-def _option_in_folder(folder: Path, value: JsonValue) -> JsonValue:
-    """Return the value of an option; if it names a file in the skill's folder, return the path of that file."""
-    return str(folder / value) if isinstance(value, str) and (folder / value).is_file() else value
+def tasks_in_environment(config: Config, evidence: SkillEvidence) -> list[Task]:
+    """Return the tasks of the evidence as the environment has them. Raises BadSelection."""
+    selections = (Selection(split=row.task.split or None, ids=(row.task.id,)) for row in evidence.tasks)
+    return [task for each in selections for task in config.environment.select(each, config.environment_options)]
 
 
 def unverified_skill(folder: Path) -> VerifiedSkill:
@@ -343,11 +342,20 @@ def unverified_skill(folder: Path) -> VerifiedSkill:
 
 
 def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:
-    """Compare the verdicts of a run that played the skill with the recorded ones."""
+    """Compare the verdicts of a run that played the skill with those recorded. Raises BadArgument for other tasks."""
     with closing(Run.open(played)) as run:
         endings = recorded_endings(run)
-        now = {entry.task.id: endings[entry.index].outcome for entry in run.entries() if entry.index in endings}
-    solved = {id for id, outcome in now.items() if outcome.solved}
+        ended = {entry.task.id: entry for entry in run.entries() if entry.index in endings}
+        tasks = {
+            id: read_trajectory(last_path(run, entry), run.store.events(entry.path), entry.task).task
+            for id, entry in ended.items()
+        }
+    solved = {id for id, entry in ended.items() if endings[entry.index].outcome.solved}
+    if forged := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
+        raise BadArgument(
+            f"{folder / EVIDENCE}: tasks are not those of the environment ({listed(forged, 1)}); the evidence was "
+            "changed, or is from another version of the environment"
+        )
     return VerifiedSkill(
         name=evidence.skill,
         folder=str(folder),

@@ -39,7 +39,7 @@ from planbook.planner import (
 )
 from planbook.runs import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import spending
-from planbook.wording import counted, harmless
+from planbook.wording import counted
 from planbook.workers import Steering, in_threads, roles_of
 
 PRINTED_CHARS = 1_500
@@ -207,6 +207,6 @@ def _node_line(body: Any, passes: int) -> str:
     """Return a node and its answer as text, from its event."""
     place = f"pass {body['number'] + 1}, layer {body['layer'] + 1}" if passes > 1 else f"layer {body['layer'] + 1}"
     note = " (skipped: this answer is kept)" if body["skipped"] else ""
-    answer = harmless(value_text(body["answer"]))
+    answer = value_text(body["answer"])
     more = f"\n... {len(answer) - PRINTED_CHARS:,} characters more" if len(answer) > PRINTED_CHARS else ""
     return f"[{place}] {body['node']}{note}\n{indent(answer[:PRINTED_CHARS] + more, '    ')}"

@@ -55,12 +55,6 @@ class KnowledgeState(Learned):
         return self.model_copy(update={"history": history, "knowledge": knowledge, "citations": citations})
 
 
-def beginning(run: Run, group: str) -> KnowledgeState:
-    """Return the knowledge of a run before its first episode: as recorded, or as it would begin now."""
-    recorded = learned_at(run, beginning_path(group))
-    return KnowledgeState.model_validate(recorded) if recorded else fresh_beginning(run.config, group)
-
-
 def fresh_beginning(config: Config, group: str) -> KnowledgeState:
     """Return the knowledge with which a building run would begin now: its library, or the starts that it names.
 
@@ -123,16 +117,19 @@ def check_environment(config: Config, library: Run) -> None:
             f"{library.folder} is not a building run, and learned nothing; "
             "a library (--library) is a run of `planbook build`"
         )
-    if library.config.environment.name != config.environment.name:
-        raise BadArgument(
-            f"{library.folder} was built on {library.config.environment.name}, not on {config.environment.name}"
-        )
+    built_on = {entry.task.env for entry in library.entries()}  # its environment's code, maybe a stranger's, is not run
+    if library.config.env != config.env and config.environment.name not in built_on:
+        names = ", ".join(sorted(built_on))
+        raise BadArgument(f"{library.folder} was built on {names}, not on {config.environment.name}")
     if config.after is not None and config.after > (tasks := len(library.entries())):
         raise BadArgument(f"--after {config.after}: {library.folder} has {counted(tasks, 'building task')}")
 
 
 def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
-    """Return the knowledge of a building run by group: at the end, or after a number of episodes."""
+    """Return the knowledge of a building run by group: at the end, or after a number of episodes.
+
+    There is none before the run has recorded with what it begins.
+    """
     assert run.config.learning is not None
     types = {entry.index: entry.task.type for entry in run.entries()}
     states: dict[str, KnowledgeState] = {}
@@ -144,7 +141,8 @@ def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
             group = group_of(run.config.learning, types[int(match[1])])
             states[group] = with_undone(KnowledgeState.model_validate(row.body), group, undone)
     groups = {group_of(run.config.learning, kind) for kind in types.values()}
-    return states or {group: beginning(run, group) for group in sorted(groups)}
+    begun = {group: learned_at(run, beginning_path(group)) for group in sorted(groups)}
+    return states or {group: KnowledgeState.model_validate(state) for group, state in begun.items() if state}
 
 
 def read_undone(run: Run) -> dict[tuple[str, int], int]:

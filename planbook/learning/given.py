@@ -13,12 +13,12 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from planbook.config import Config, Given
-from planbook.envs import Task
+from planbook.envs import Task, known_environments
 from planbook.errors import BadArgument, BadRun
 from planbook.export.exporting import trajectory_of
 from planbook.export.files import BadEpisode, line_of, read_episodes
 from planbook.manuals import types_to_build_on
-from planbook.planner import Ending, RunFacts, Trajectory, UnknownStrategy, method, rows_of
+from planbook.planner import Ending, RunFacts, Trajectory, UnknownStrategy, known_method, method, rows_of
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
 from planbook.wording import UNPLAYED
 
@@ -58,15 +58,26 @@ def read_source(path: Path) -> Source:
 
 
 def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
-    """Return the environment and options on which the sources agree, and the split of the first, as defaults."""
+    """Return the environment and options on which the sources agree, and the split of the first, as defaults.
+
+    An environment that only an export names, and that is not installed, is left out: its code would run.
+    """
     configs = [facts.config for _, facts in sources]
     common: dict[str, Any] = {}
     for name in ("env", "env_options"):
         if configs[0].get(name) and all(config.get(name) == configs[0][name] for config in configs):
             common[name] = configs[0][name]
+    if str(common.get("env")) not in known_environments() and not _were_played_here(sources):
+        common.pop("env", None)
     selection: Any = configs[0].get("selection")
     common["split"] = str(selection.get("split") or "") if isinstance(selection, dict) else ""
     return common
+
+
+def _were_played_here(sources: Sequence[Source]) -> bool:
+    """Return True if no source is an export, or was imported from one."""
+    paths = [Path(given.path) for given, _ in sources]
+    return all(is_run(path) and RunFile.read(path).imported is None for path in paths)
 
 
 def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
@@ -75,7 +86,7 @@ def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
     planner = planners.pop() if len(planners) == 1 else ""
     options: Any = sources[0][1].config.get("planner_options") or {}
     try:
-        method(planner).options.model_validate(options)
+        (method if _were_played_here(sources) else known_method)(planner).options.model_validate(options)
     except (UnknownStrategy, ValidationError):
         return "automanual", {}
     return planner, options

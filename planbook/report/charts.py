@@ -5,14 +5,12 @@ A chart is drawn only if it shows something that the tables do not; a run that s
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from planbook.config import Config, by_dotted_name, chosen_options
+from planbook.config import by_dotted_name, chosen_options
 from planbook.console import ALL
-from planbook.envs import EnvsError
 from planbook.results.table import KNOWN, RunResults
 from planbook.wording import counted
 
@@ -122,7 +120,7 @@ def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:
     for setting, (name, over) in BY.items():
         groups = defaultdict[tuple[tuple[str, str], ...], dict[int, RunResults]](dict)
         for run in runs:
-            values = dict(by_dotted_name(with_options(run.run.config)))
+            values = dict(by_dotted_name(with_options(run)))
             number = values.pop(setting, "")
             if number.isdecimal() and run.episodes:
                 groups[tuple(values.items())][int(number)] = run
@@ -143,12 +141,11 @@ def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
     return {"name": ", ".join(filter(None, names)), "points": points, "bounds": bounds}
 
 
-def with_options(config: Config) -> dict[str, Any]:
-    """Return a configuration as JSON, with all options of the method."""
-    settings = config.model_dump(mode="json")
-    with suppress(EnvsError):
-        settings["planner_options"] = chosen_options(config, config.environment.name)
-    return settings
+def with_options(run: RunResults) -> dict[str, Any]:
+    """Return a run's configuration as JSON, with all options of the method."""
+    config = run.run.config
+    options = chosen_options(config, min(run.environments, default=config.env))
+    return {**config.model_dump(mode="json"), "planner_options": options}
 
 
 def _knowledge(run: RunResults) -> Iterator[Chart]:

@@ -159,7 +159,7 @@ def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
 def settings_blocks(run: RunResults) -> Iterator[Block]:
     """Yield the settings of a run, with all options of its method."""
     times = [("begun", run.run.begun), ("events", f"{moment(run.first)} to {moment(run.last)}")]
-    rows = list(settings(with_options(run.run.config)))
+    rows = list(settings(with_options(run)))
     long = {name: value for name, value in rows if "\n" in value or len(value) > LONG}
     yield blocks.pairs([*times, *(pair for pair in rows if pair[0] not in long)])
     yield from (blocks.more(name, [blocks.pre(value)]) for name, value in long.items())

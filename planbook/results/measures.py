@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 from pydantic import BaseModel
 
 from planbook.config import Config
-from planbook.envs import EnvsError
+from planbook.envs import EnvsError, known_environment
 from planbook.results.rows import Result
 from planbook.wording import UNPLAYED
 
@@ -105,7 +105,7 @@ def is_open(kind: str, known: Sequence[str]) -> bool:
 def known_milestones(config: Config) -> tuple[str, ...]:
     """Return all milestones of the environment; empty if they differ by task, or if it is not installed."""
     try:
-        return config.environment.all_milestones
+        return known_environment(config.env).all_milestones
     except EnvsError:
         return ()
 

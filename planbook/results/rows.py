@@ -3,12 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from planbook.envs import EnvsError, Task, load_environment
+from planbook.envs import EnvsError, Task, known_environment
 from planbook.planner import (
     NOT_JUDGED,
     OLD_SPAN_KINDS,
@@ -232,10 +231,9 @@ class _EpisodeAttempt:
             self.claim = Claim.model_validate(body["data"])
 
 
-@cache
 def _answering_action(env: str) -> str | None:
     """Return the action of an environment that delivers answers; None if it has none, or is not installed."""
     try:
-        return load_environment(env).answering or None
+        return known_environment(env).answering or None
     except EnvsError:
         return None

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from planbook.runs.folder import (
         CONFIG_FILE,
         GRAPH_PLANNER,
+        PROMPT_DIGITS,
         RUNS,
         Entry,
         Fork,

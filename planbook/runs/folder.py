@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.config import RECORDINGS, Config
-from planbook.envs import Task, validation_faults
+from planbook.envs import Task, file_digest, validation_faults
 from planbook.errors import BadRun
 from planbook.planner import Budget, Timeouts
 from planbook.store import Schema
@@ -97,15 +97,19 @@ OnPath = Callable[[Path], Path]
 """Returns another path for a file or folder."""
 SEARCHED_PARENTS = 4
 """Number of folders above the run's own in which moved files are searched for."""
+EXECUTED = (".py", ".json")
+"""Endings of files that are executed, or that name a command to execute."""
+PROMPT_DIGITS = 16
+"""Digits of a prompt's digest that are recorded: enough to tell two versions apart."""
 
 
-def with_present_paths(config: Config, folder: Path) -> Config:
+def with_present_paths(config: Config, folder: Path, digests: Collection[str] = ()) -> Config:
     """Return the configuration with the present paths of an environment, method, library, script or recording.
 
     A path that exists is kept. Otherwise the last parts of the path are looked for beside the run, in the folders above
-    it, and in the working folder. The digest of a file found there is checked like any other.
+    it, and in the working folder. A file that would be executed must have one of the recorded ``digests``.
     """
-    return with_paths(config, lambda path: _find(path, folder))
+    return with_paths(config, lambda path: _find(path, folder, digests))
 
 
 def without_folders(config: Config) -> Config:
@@ -151,15 +155,21 @@ def model_named(model: str, change: OnPath) -> str:
     return f"{kind}:{change(Path(path))}{plus}{model_named(inner, change) if inner else ''}"
 
 
-def _find(path: Path, folder: Path) -> Path:
+def _find(path: Path, folder: Path, digests: Collection[str]) -> Path:
     """Return the present path of a file or folder; its old path if it is not found."""
     if path.exists():
         return path
     for parent in (*folder.resolve().parents[:SEARCHED_PARENTS], Path.cwd()):
         for length in range(len(path.parts) - 1, 0, -1):
-            if (moved := parent.joinpath(*path.parts[-length:])).exists():
+            moved = parent.joinpath(*path.parts[-length:])
+            if moved.exists() and (path.suffix not in EXECUTED or _has_digest(moved, digests)):
                 return moved
     return path
+
+
+def _has_digest(path: Path, digests: Collection[str]) -> bool:
+    digest = file_digest(path) if path.is_file() else ""
+    return digest in digests or digest[:PROMPT_DIGITS] in digests
 
 
 class MadeOf(BaseModel):
@@ -177,6 +187,11 @@ class MadeOf(BaseModel):
     models: dict[str, str] = {}
     prices: dict[str, str] = {}
     seeds: dict[str, int | None] = {}
+
+    @property
+    def digests(self) -> frozenset[str]:
+        """The digests of data, prompts and models, which include those of the user's own files."""
+        return frozenset({*self.data.values(), *self.prompts.values(), *self.models.values()} - {""})
 
 
 class ReadFile(BaseModel):
@@ -264,7 +279,8 @@ class RunFile(BaseModel):
         """Read the file in a run's folder, with the present paths of files that were moved with it. Raises BadRun."""
         try:
             file = cls.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
-            return file.model_copy(update={"config": with_present_paths(file.config, folder)})
+            digests = file.made_of.digests if file.made_of else frozenset[str]()
+            return file.model_copy(update={"config": with_present_paths(file.config, folder, digests)})
         except FileNotFoundError as error:
             raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of one") from error
         except ValidationError as error:

@@ -30,7 +30,16 @@ from planbook.runs.folder import (
 )
 from planbook.runs.installed import versions
 from planbook.spending import Price, check_money, prices_from, spent_so_far
-from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password, without_restart
+from planbook.store import (
+    EpisodeJournal,
+    Event,
+    Store,
+    Watch,
+    begin_schema,
+    recorded_place,
+    without_password,
+    without_restart,
+)
 from planbook.wording import outcome_of, why
 from planbook.writing import TEMPORARY, whole
 
@@ -138,7 +147,7 @@ class Run:
             claim = claim_folder(folder) if to_play else None
             if claim is not None:
                 cleanup.callback(os.close, claim)
-            place = file.store.with_password_of(store) if file.store else folder / STORE_FILE
+            place = recorded_place(file.store, store) if file.store else folder / STORE_FILE
             events = cleanup.enter_context(closing(Store(place, to_write=to_play)))
             if to_play:
                 events.claim()

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 from planbook import lazily
 
 if TYPE_CHECKING:
-    from planbook.store.store import RESTART, EpisodeJournal, Store, Watch, begin_schema, started_over, without_restart
+    from planbook.store.store import (
+        RESTART,
+        EpisodeJournal,
+        Store,
+        Watch,
+        begin_schema,
+        recorded_place,
+        started_over,
+        without_restart,
+    )
     from planbook.store.tables import LONG_TEXT, Event, Losses, Place, Schema, without_password
 else:
     __getattr__ = lazily(__name__)

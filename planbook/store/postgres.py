@@ -1,5 +1,7 @@
 """A store in a schema of a PostgreSQL database, for runs that several machines play. Needs psycopg."""
 
+import os
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +32,7 @@ HEARTBEAT = (
     b"SET tcp_user_timeout = 60000",
 )
 """Settings with which the server notices within a minute that a worker's machine is lost, and ends its leases."""
+LOCAL_HOST = re.compile(r"(localhost|::1|127(\.\d+){3}|/.*)?")
 ENCODINGS = ("UTF8", "SQL_ASCII")
 ADD = """
 WITH texts AS (
@@ -233,6 +236,22 @@ def _connect(place: Schema, *, autocommit: bool = True) -> psycopg.Connection[An
         raise BadRun(
             f"{without_password(place.url)} cannot be reached: {_first_line(error)}; {_remedy(error)}"
         ) from error
+
+
+def check_host(place: Schema) -> None:
+    """Raise BadRun unless the server is on this machine, or PGHOST names its host."""
+    try:
+        parameters = conninfo_to_dict(place.url)
+    except psycopg.Error as error:
+        raise BadRun(f"{without_password(place.url)} is no URL of a database: {_first_line(error)}") from error
+    given = (parameters.get(name) for name in ("host", "hostaddr", "servicefile"))
+    hosts = {host for value in given if value for host in str(value).split(",")}
+    named = os.environ.get("PGHOST", "").split(",")
+    if foreign := sorted(host for host in hosts if host not in named and not LOCAL_HOST.fullmatch(host)):
+        raise BadRun(
+            f"{place}: run.json names a server on another machine, which would get your user name and password; "
+            f"if you trust it, name it, too: PGHOST={','.join(foreign)}"
+        )
 
 
 def _remedy(error: psycopg.Error) -> str:

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from sqlite3 import DatabaseError as SqliteError
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ from planbook.store.tables import (
     pack,
     texts_of,
     unpack,
+    without_password,
 )
 
 if TYPE_CHECKING:
@@ -197,6 +199,25 @@ def begin_schema(url: str) -> Schema:
     """Create a schema for a new run in a PostgreSQL database. Raises BadArgument, BadRun, MissingRequirement."""
     place = Schema.new(url)
     _postgres().begin_schema(place)
+    _NAMED.add(without_password(url))
+    return place
+
+
+_NAMED: set[str] = set()
+"""The URLs that the user of this process has given, without passwords."""
+
+
+def recorded_place(place: Schema, url: str | None) -> Schema:
+    """Return a place from run.json, with the password in ``url`` if that is of the same database.
+
+    Raises BadRun for a server on another machine that the user has named neither by a URL nor by PGHOST: a stranger may
+    have written run.json. Raises MissingRequirement.
+    """
+    if url and without_password(url) == without_password(place.url):
+        _NAMED.add(place.url)
+        return replace(place, url=url)
+    if place.url not in _NAMED:
+        _postgres().check_host(place)
     return place
 
 

@@ -178,10 +178,6 @@ class Schema:
         """Return the schema without the password, for run.json."""
         return replace(self, url=without_password(self.url))
 
-    def with_password_of(self, url: str | None) -> Self:
-        """Return the schema with this URL, which may have a password; unchanged if the URL is of another database."""
-        return replace(self, url=url) if url and without_password(url) == without_password(self.url) else self
-
     def __str__(self) -> str:
         return f"{without_password(self.url)} (schema {self.schema})"
 

@@ -19,17 +19,7 @@ from planbook.console import ERRORS, print_json, table_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spent
 from planbook.results.summary import Summary
 from planbook.runs import Entry, Run
-from planbook.wording import (
-    DESCRIBED,
-    PRICE_UNKNOWN,
-    clock,
-    counted,
-    describe,
-    harmless,
-    in_words,
-    outcome_of,
-    score_of,
-)
+from planbook.wording import DESCRIBED, PRICE_UNKNOWN, clock, counted, describe, in_words, outcome_of, score_of
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 SHOWN_CHARS = 2_000
@@ -41,7 +31,7 @@ class _ToErrors(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print one record."""
         style = "yellow" if record.levelno >= logging.WARNING else "dim"
-        ERRORS.print(harmless(self.format(record)), style=style, soft_wrap=True)
+        ERRORS.print(self.format(record), style=style, soft_wrap=True)
 
 
 _TO_ERRORS = _ToErrors()
@@ -73,10 +63,10 @@ def report_error(error: BaseException) -> int | None:
 
 
 def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
-    """Print tables and lines; control characters of models and environments are escaped."""
+    """Print tables and lines."""
     for part in parts:
         if isinstance(part, str):
-            out.print(harmless(part), markup=False, soft_wrap=True)
+            out.print(part, markup=False, soft_wrap=True)
         else:
             out.print(table_of(part) if isinstance(part, Grid) else part, markup=False)
 
@@ -124,13 +114,13 @@ class Live:
             self._print(Cell.model_validate(body).feedback.output[self._shown :])
             self._shown = 0
         if kind in DESCRIBED:
-            self._out.print(harmless(describe(kind, body)), soft_wrap=True)
+            self._out.print(describe(kind, body), soft_wrap=True)
 
     def _print(self, text: str) -> None:
         self._shown += len(text)
         if text:
             cut = f"\n... {len(text) - SHOWN_CHARS:,} characters more, in the run" if len(text) > SHOWN_CHARS else ""
-            self._out.print(f"  printed: {harmless(text[:SHOWN_CHARS].rstrip())}{cut}", soft_wrap=True)
+            self._out.print(f"  printed: {text[:SHOWN_CHARS].rstrip()}{cut}", soft_wrap=True)
 
 
 LINE_INTERVAL = 30.0

@@ -5,6 +5,7 @@ The format is described in the docstring of ``planbook.planner.graph``.
 
 from collections.abc import Mapping
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +49,11 @@ def graph_text(path: Path) -> str:
 
 
 def graph_of(text: str, path: Path) -> GraphFile:
-    """Return the graph in the text of a file, which need not exist yet. Raises BadGraphFile."""
+    """Return the graph in the text of a file, which need not exist yet. No hook is executed. Raises BadGraphFile."""
     file, faults = _examine(text, path)
     if faults or file is None:
         raise BadGraphFile("\n".join(f"{path}:{fault}" for fault in faults))
-    hooks = dict.fromkeys(hook for node in file.every_node for hook in node.hooks.values())
-    file._hooks = {name: find_hook(name, path.parent) for name in hooks}
+    file._find_hook = partial(find_hook, folder=path.parent)
     return file
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Annotated, Any
 
 from pydantic import (
@@ -194,12 +195,13 @@ class GraphFile(_GraphModel):
     nodes: Annotated[dict[str, GraphNode], BeforeValidator(_with_names)] = Field(min_length=1)
     code: str | None = None
     """The node whose answer is the plan code of a step."""
-    _hooks: Mapping[str, Callable[..., Any]] = PrivateAttr(default_factory=dict)
+    _find_hook: Callable[[str], Callable[..., Any]] = PrivateAttr()
 
-    @property
+    @cached_property
     def hooks(self) -> Mapping[str, Callable[..., Any]]:
-        """The hook functions, by their names in the file."""
-        return self._hooks
+        """The hook functions, by their names in the file. The first use executes their files. Raises GraphError."""
+        names = dict.fromkeys(hook for node in self.every_node for hook in node.hooks.values())
+        return {name: self._find_hook(name) for name in names}
 
     @property
     def initial(self) -> dict[str, JsonValue]:

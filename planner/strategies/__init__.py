@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 
+from planbook.envs import is_loaded
 from planbook.planner.errors import UnknownStrategy
 from planbook.planner.strategies.base import Figures, Method, load_from_file, load_registered, registered_methods
 from planbook.sandbox import did_you_mean
@@ -57,6 +58,13 @@ def method(name: str) -> Method:
     return load_registered(others[name])
 
 
+def known_method(name: str) -> Method:
+    """Return a method like ``method``, but no file that this process has not loaded yet. Raises UnknownStrategy."""
+    if is_method_file(name) and not is_loaded(name):
+        raise UnknownStrategy(f"{name} is not loaded by this process")
+    return method(name)
+
+
 def _methods_in(name: str) -> tuple[Method, ...]:
     """Return the methods whose spans a run with that planner may hold.
 
@@ -65,12 +73,12 @@ def _methods_in(name: str) -> tuple[Method, ...]:
     if name in METHODS:
         return (METHODS[name],)
     with suppress(UnknownStrategy):
-        return (method(name), *METHODS.values())
+        return (known_method(name), *METHODS.values())
     return tuple(METHODS.values())
 
 
 def figures_of(name: str = "") -> tuple[type[Figures], ...]:
-    """Return the classes of figures for a run with that planner."""
+    """Return the classes of figures for a run with that planner; see ``known_method``."""
     return tuple(dict.fromkeys(figures for method in _methods_in(name) for figures in method.figures))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -163,6 +164,51 @@ def test_a_command_works_or_says_what_to_do(kind: str, reader: str, runs: Mappin
         assert len(lines) == (2 if reader == "stats" else 1), "stats first says which runs it leaves out"
 
 
+def test_reading_a_run_of_a_stranger_executes_nothing_that_it_names(runs: Mapping[str, Path], tmp_path: Path) -> None:
+    executed = tmp_path / "executed"
+    evil = tmp_path / "evil.py"
+    evil.write_text(f"open({str(executed)!r}, 'w')\ndef f(answer, database):\n    return answer\n")
+    hooked = {
+        "text": "code: a\nnodes: {a: {prompt: x, expect: code, check: 'evil.py:f'}}",
+        "graph": f"{tmp_path}/g.yaml",
+    }
+    begun = "DELETE FROM event WHERE kind = 'learnt'"
+    for number, (env, planner, options, edit) in enumerate(
+        [
+            (str(evil), f"{evil}:plan", {}, begun),
+            (f"/nowhere/{evil.name}", f"/nowhere/{evil.name}", {}, ""),
+            (f"mcp:touch {executed}", "agentkit", hooked, begun),
+            (f"module:{evil}", "automanual", {}, ""),
+        ]
+    ):
+        folder = tmp_path / str(number)
+        shutil.copytree(runs["building"], folder)
+        shutil.copytree(runs["building"], tmp_path / "beside", dirs_exist_ok=True)
+        file = json.loads((folder / "run.json").read_text())
+        file["config"] |= {"env": env, "planner": planner, "planner_options": options}
+        (folder / "run.json").write_text(json.dumps(file))
+        with closing(sqlite3.connect(folder / "run.db")) as store, store:
+            store.execute(edit)
+            store.execute("UPDATE event SET body = json_set(body, '$.task.env', ?) WHERE kind = 'task'", (env,))
+        for name, reader in READERS.items():
+            if name not in ("replay", "rerun"):
+                finished = here(*reader(folder, tmp_path))
+                assert "Traceback" not in finished.printed, finished.printed
+                assert not executed.exists(), (name, env)
+        with watching(folder) as (_, pages):
+            assert pages.news(0)
+            assert pages.document(0)
+        (copy := tmp_path / "out.jsonl").unlink()
+        for out in (copy, tmp_path / "imported" / str(number)):
+            command = ("export", folder, "--out", out) if out == copy else ("import", copy, "--out", out)
+            assert here(*command).returncode == errors.OK
+        assert here("report", out).returncode == errors.OK
+        for source in (copy, out):
+            assert "name it with --env" in here("build", "--from", source, "--model", scripted()).printed
+        assert here("run", "--env", "toy", "--library", folder, "--planner", "procedures").returncode != errors.BROKEN
+        assert not executed.exists(), env
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_can_be_watched_if_it_can_be_read(kind: str, runs: Mapping[str, Path]) -> None:
     if refused := KINDS[kind].get("compare"):
@@ -224,6 +270,24 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_libpq(
         assert finished.returncode == errors.OK, finished.printed
     with watching(folder) as (_, pages):
         assert pages.document(1)
+
+
+@pytest.mark.parametrize("url", ["0.0.0.0:9/d", "localhost:9/d?hostaddr=0.0.0.0", ":9/d?host=/tmp,0.0.0.0"])
+def test_a_server_elsewhere_that_only_run_json_names_is_not_connected_to(
+    url: str, runs: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("psycopg")
+    monkeypatch.delenv("PGHOST", raising=False)
+    folder = Path(shutil.copytree(runs["played"], tmp_path / "run"))
+    file = json.loads((folder / "run.json").read_text())
+    place = {"url": f"postgresql://someone@{url}", "schema": "planbook"}
+    (folder / "run.json").write_text(json.dumps({**file, "store": place}))
+    for reader in ("show", "report", "export", "replay"):
+        refused = here(*READERS[reader](folder, tmp_path))
+        assert refused.returncode == errors.BAD_INPUT
+        assert "if you trust it, name it, too: PGHOST=0.0.0.0" in refused.printed
+    monkeypatch.setenv("PGHOST", "0.0.0.0")
+    assert "cannot be reached" in here("show", folder, 0).printed
 
 
 @pytest.mark.deep

@@ -47,10 +47,15 @@ def test_a_moved_run_can_be_replayed_continued_and_rerun(moved: Path) -> None:
     assert repeated.returncode == 0, repeated.printed
 
 
-def test_a_changed_file_is_reported(moved: Path) -> None:
-    lights = moved / "mine" / "lights.py"
-    lights.write_text(lights.read_text().replace("Three lamps", "Some lamps"))
-    assert "the environment's file lights.py: changed" in here("run", "--resume", moved / "runs" / "r").printed
+@pytest.mark.parametrize("changed", ["mine/lights.py", "press.py"])
+def test_a_file_that_changed_is_neither_executed_nor_taken_for_the_moved_one(moved: Path, changed: str) -> None:
+    with (moved / changed).open("a") as file:
+        file.write(f"\nopen({str(moved / 'executed')!r}, 'w')\n")
+    for command in (("run", "--resume"), ("replay",), ("rerun",)):
+        refused = here(*command, moved / "runs" / "r")
+        assert refused.returncode == 2
+        assert f"first/{changed}, which is not there, nor unchanged beside the run; put it back" in refused.printed
+    assert not (moved / "executed").exists()
 
 
 def test_a_missing_file_is_named(moved: Path) -> None:

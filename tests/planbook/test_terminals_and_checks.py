@@ -1,5 +1,6 @@
 """Output on narrow, limited or full terminals, and messages that name the available choices."""
 
+import json
 import os
 import re
 import subprocess
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from planbook.console import right_aligned
+from planbook.console import console, right_aligned
 from planbook.writing import write_whole
 from tests.browser import need_browser
 from tests.command import ROOT, planbook, result
@@ -46,6 +48,27 @@ def test_printed_text_is_shown_between_the_steps_and_escaped(tmp_path: Path) -> 
     assert done.stdout.index("printed: first :key: [red]\\x1b[31m") < done.stdout.index("agent.look")
     assert "\x1b" not in done.stdout
     assert "48,024 characters more" in done.stdout
+
+
+def test_no_file_can_steer_the_terminal(tmp_path: Path) -> None:
+    plan, graph, run = tmp_path / "plan.py", tmp_path / "graph.yaml", tmp_path / "run"
+    plan.write_text("agent.gooto('\x1b[31m')\n")
+    graph.write_text('nodes:\n  "a\\e[31m": {prompt: x, "q\\e[31m": 2}\n')
+    run.mkdir()
+    config = {"planner": "react", "env": "toy", "actions": 1}
+    (run / "run.json").write_text(json.dumps({"config": config, "begun": "", "versions": {"\x1b[31m": 1}}))
+    for command in (("check", plan, "--env", "toy"), ("graph", "check", graph), ("show", run, "0")):
+        refused = here(*command)
+        assert refused.returncode == 2
+        assert "\\x1b[31m" in refused.printed
+        assert "\x1b" not in refused.printed
+    table = right_aligned("name", ["figure"], title="\x1b[31m title")
+    table.add_row("\x1b[31m cell", Text("\x1b[31m text"))
+    out = console()
+    with out.capture() as captured:
+        out.print(table, "\x1b[31m line")
+    assert captured.get().count("\\x1b[31m") == 4
+    assert "\x1b" not in captured.get()
 
 
 def test_an_empty_store_is_reported_in_one_line(tmp_path: Path) -> None:

@@ -36,6 +36,11 @@ def evidence(skill: Path) -> Any:
     return json.loads((skill / "evidence.json").read_text())
 
 
+def change(folder: Path, **facts: Any) -> None:
+    """Change the evidence of a skill."""
+    (folder / "evidence.json").write_text(json.dumps(evidence(folder) | facts))
+
+
 def verify(folder: Path) -> Finished:
     return here("skills", "verify", folder, "--out", folder.parent / "again", "--json")
 
@@ -129,14 +134,38 @@ def test_a_skill_for_an_environment_in_a_file_can_be_moved_with_it(tmp_path: Pat
     lines = (skill / "SKILL.md").read_text().splitlines()
     commands = [shlex.split(line)[1:] for line in lines if line.startswith("    planbook ")]
     assert "copy `notes.py`, `tasks.json` into this folder" in lines[-1]
-    alone = here("skills", "verify", skill)
-    assert alone.returncode == 2
-    assert (
-        "needs the file notes.py of its environment; copy it into that folder, or give its path: --env" in alone.printed
-    )
     for name in ("notes.py", "tasks.json"):
         (skill / name).write_text((tmp_path / name).read_text())
+    assert "module:notes.py:Notes, whose code would run on this machine; name it" in refusal("skills", "verify", skill)
+    assert "the option tasks=tasks.json, a file" in refusal("skills", "verify", skill, *env[:2])
     assert [planbook(*each, cwd=skill).returncode for each in commands] == [0, 0]
-    for given, out in (((), "there"), (env, "again")):
-        elsewhere = here("skills", "verify", skill, *given, "--out", tmp_path / out)
-        assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.printed
+    elsewhere = here("skills", "verify", skill, *env, "--out", tmp_path / "again")
+    assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.printed
+
+
+def test_code_that_only_a_skill_names_is_not_executed(skill: Path, tmp_path: Path) -> None:
+    (skill / "evil.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')\n")
+    for env in ("evil.py", f"{skill}/evil.py:Evil", f"module:{skill}/evil.py", f"mcp:touch {tmp_path}/executed"):
+        change(skill, env=env)
+        assert f"the environment {env}, whose code would run on this machine" in refusal("skills", "verify", skill)
+    assert not (tmp_path / "executed").exists()
+
+
+def test_forged_evidence_is_refused(skill: Path) -> None:
+    known = evidence(skill)["tasks"][0]
+    differs = f"tasks are not those of the environment ({known['task']['id']})"
+    change(skill, tasks=[])
+    assert "at least 1 item" in refusal("skills", "verify", skill)
+    for forged, message in (
+        ({"goal": "Do nothing."}, differs),
+        ({"seed": 7}, differs),
+        ({"id": "fetch/easy"}, "has no task 'fetch/easy'"),
+    ):
+        change(skill, tasks=[{**known, "task": {**known["task"], **forged}}])
+        assert message in refusal("skills", "verify", skill, "--out", skill.parent / next(iter(forged)))
+
+
+def test_a_skill_is_played_inside_the_chosen_folder(skill: Path, tmp_path: Path) -> None:
+    change(skill, skill=str(tmp_path / "escaped"))
+    assert verify(skill).result["skills"][0]["run"] == str(tmp_path / "again" / "toy-fetch")
+    assert not (tmp_path / "escaped").exists()

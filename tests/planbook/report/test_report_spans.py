@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from planbook.config import Config
+from planbook.config import Config, chosen_options
 from planbook.envs import Action, Observation
 from planbook.envs.browser import chromium
 from planbook.planner import Step
 from planbook.planner.spans import RecordedSpan, moment, spans_in
 from planbook.planner.strategies.advocate.tree import BranchTried
 from planbook.report import report_runs
-from planbook.report.charts import with_options
 from planbook.wording import harmless
 from tests.browser import need_browser
 from tests.flows import events
@@ -155,9 +154,9 @@ def test_spans_of_planbook_0_1_are_shown(tmp_path: Path) -> None:
 
 def test_the_default_graph_of_the_environment_is_an_option_in_charts() -> None:
     def graph_of(env: str) -> Any:
-        return with_options(Config(planner="agentkit", env=env, actions=5))["planner_options"].get("graph")
+        return chosen_options(Config(planner="agentkit", env=env, actions=5), env)["graph"]
 
-    assert [graph_of(env) for env in ("toy", "crafter", "moon")] == ["general", "crafter", None]
+    assert [graph_of(env) for env in ("toy", "crafter", "moon")] == ["general", "crafter", "general"]
 
 
 def test_recalled_texts_are_shown_as_texts(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from planbook.planner.errors import BadGraphFile, GraphError
 from planbook.planner.graph.checks import whole_graph
+from planbook.planner.graph.drawing import mermaid
 from planbook.planner.graph.file import graph_faults, graph_of, read_graph
 from planbook.planner.graph.graph import Graph
 from tests.planner.graph.given import Answers, passed
@@ -185,7 +186,9 @@ def test_dates_and_numbers_become_values_of_json() -> None:
     }  # fmt: skip
 
 
-def test_hooks_are_found_in_a_file_beside_the_graph_which_a_check_does_not_execute(tmp_path: Path) -> None:
+def test_hooks_are_found_in_a_file_beside_the_graph_which_only_a_pass_executes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "mine.py").write_text(
         "print('executed')\ndef louder(answer, database):\n    return answer.upper() + helper()\n"
         "def helper():\n    return '!'\n"
@@ -194,6 +197,8 @@ def test_hooks_are_found_in_a_file_beside_the_graph_which_a_check_does_not_execu
     path.write_text("nodes:\n  a: {prompt: x, check: mine.py:louder}\n")
     assert graph_faults(path.read_text(), path) == []
     file = read_graph(path)
+    assert mermaid(file)
+    assert capsys.readouterr().out == ""
     assert passed(Graph(*file.nodes.values()), Answers(a="so"), hooks=file.hooks).answers == {"a": "SO!"}
     path.write_text("nodes:\n  a: {prompt: x, check: mine.py:louderr, finish: mine.txt:f}\n")
     found = [str(fault) for fault in graph_faults(path.read_text(), path)]
@@ -210,7 +215,7 @@ def test_an_unreadable_hook_file_is_an_error(tmp_path: Path) -> None:
     assert "mine.py cannot be parsed" in str(graph_faults(path.read_text(), path)[0])
     (tmp_path / "mine.py").write_text("def f(a, b): return a\n1 / 0\n")
     with pytest.raises(GraphError, match=r"mine\.py failed while it was read: ZeroDivisionError"):
-        read_graph(path)
+        assert read_graph(path).hooks
 
 
 def test_a_binary_or_missing_file_is_refused(tmp_path: Path) -> None:
