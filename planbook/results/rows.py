@@ -67,8 +67,8 @@ class Result:
     """One episode of a run."""
 
     entry: Entry
-    env: str = ""
-    """The environment, if it is a user's file; otherwise the task names it."""
+    answering: str = ""
+    """The action that delivers an answer, if the environment is not installed; otherwise the task names it."""
     copied: bool = False
     """True if another run played the episode, and paid for it."""
     bulky: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -193,7 +193,7 @@ class Result:
         """The last claim about the task. An answer that was delivered counts as a claim of success."""
         step, claim = self._attempt.last_step, self._attempt.claim
         by, claimed = (claim.by, claim.done) if claim else ("", None)
-        answering = _answering_action(self.env or self.entry.task.env) if step else None
+        answering = (self.answering or _answering_action(self.entry.task.env)) if step else None
         if step and step["action"]["name"] == answering and step["observation"]["accepted"]:
             by, claimed = ANSWERED, True
         return TaskClaim(

@@ -83,9 +83,8 @@ class RunResults:
     @classmethod
     def empty(cls, run: Run, name: str, price: Price | None = None) -> "RunResults":
         """Return the table before any event is read; the default prices are the run's own."""
-        env = run.config.env if run.config.env.partition(":")[0].endswith(".py") else ""
         copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
-        rows = (Result(entry, env, copied, bulky) for entry in run.entries())
+        rows = (Result(entry, run.file.answering, copied, bulky) for entry in run.entries())
         return cls(run, name, price or run.price, {row.index: row for row in rows}, set_aside=set_aside(run))
 
     def take(self, event: Event) -> None:
@@ -254,7 +253,7 @@ class RunResults:
                 self.seconds if seconds is None else seconds,
                 str(self.run.folder),
                 spent or self.cost,
-                known_milestones(self.run.config),
+                self.run.file.milestones or known_milestones(self.run.config),
                 self.run.unjudgeable,
                 figures_of(self.run.config.planner),
                 self.paying(),

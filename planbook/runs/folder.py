@@ -269,6 +269,10 @@ class RunFile(BaseModel):
     """Number of recorded replies to prompts whose wording has changed since."""
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
     """Number of selected tasks that are not played because the environment cannot judge them, by reason."""
+    answering: str = Field(default="", exclude_if=lambda action: not action)
+    """The action that delivers an answer, in an environment that is not installed: reading the run does not load it."""
+    milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """All milestones of such an environment."""
     forked: Fork | None = Field(default=None, exclude_if=lambda forked: forked is None)
     """Set for a run of one episode that continues from a recorded action."""
     imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)

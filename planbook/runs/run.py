@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from planbook.config import Config, Invocation, differing_names
-from planbook.envs import Task
+from planbook.envs import EnvsError, Task, known_environment, known_environments
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
 from planbook.runs.folder import (
@@ -114,6 +114,7 @@ class Run:
             rerun_of=rerun_of,
             forked=forked,
             unjudgeable=dict(unjudgeable),
+            **_declared(config.env),
         )
         run = cls(folder, file, Store(schema or folder / STORE_FILE), claim)
         run.is_new = True
@@ -291,6 +292,17 @@ DIVERGED = "diverged"
 """Cause of an ending that does not count: the record could not be repeated, so the episode was started over."""
 AGAIN = "again"
 """Key in the event of an invocation that plays episodes again: the scopes of the endings that no longer count."""
+
+
+def _declared(env: str) -> dict[str, Any]:
+    """Return what a loaded environment that is not installed declares, for commands that read the run."""
+    if env in known_environments():
+        return {}
+    try:
+        loaded = known_environment(env)
+    except EnvsError:
+        return {}
+    return {"answering": loaded.answering, "milestones": loaded.all_milestones}
 
 
 def set_aside(run: Run) -> frozenset[str]:
