@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from planbook.errors import BadArgument
 from planbook.planner import Budget, Prices, Reply, Spent, add_cost
@@ -11,6 +12,8 @@ from planbook.store import Event
 Price = Callable[[str, Reply], float | None]
 FREE = ("scripted", "exchange", "recorded")
 """Kinds of models that cost nothing."""
+SECONDS = "seconds"
+"""Key of the seconds played so far, in the event that ends an invocation or begins a pause."""
 RECORDING = re.compile(r"^(recorded:.+?\+(?=[a-z]+:))+", re.DOTALL)
 
 
@@ -45,14 +48,20 @@ def check_money(models: Iterable[str], budget: Budget | None, path: Path | None)
 
 
 def spent_so_far(events: Iterable[Event], price: Price) -> Spent:
-    """Return the spending of events. Time counts from the first to the last event of each invocation."""
+    """Return the spending of events.
+
+    The event that ends an invocation has the seconds played so far; a killed process recorded none, and its time counts
+    from its first event to its last.
+    """
     spent, seconds, last = Spent(), 0.0, 0.0
+    body: Any
     begun: float | None = None  # tasks are recorded before the first invocation
     for event in events:
         if event.kind == "sitting":
-            over = "over" in event.body
-            seconds += (event.at if over else last) - begun if begun is not None else 0.0
-            begun = None if over else event.at
+            body, over = event.body, "over" in event.body
+            if begun is not None:
+                seconds += max(0.0, (event.at if over else last) - begun)  # the clock may have been set back
+            seconds, begun = body.get(SECONDS, seconds), None if over else event.at
         last = event.at
         spent = add_cost(spent, event.kind, event.body, price)
-    return spent.model_copy(update={"seconds": seconds + (last - begun if begun is not None else 0.0)})
+    return spent.model_copy(update={"seconds": seconds + (max(0.0, last - begun) if begun is not None else 0.0)})

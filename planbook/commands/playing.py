@@ -1,7 +1,6 @@
 """Playing a run: checks before it begins, progress while it is played, and its results."""
 
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -152,10 +151,10 @@ def play_run(
     note = notice_changes(run, hosting, again=bool(again))
     if again:
         note = {**note, AGAIN: list(again)}
-    begun = time.monotonic()
     title = f"{run.config.title} on {run.config.environment.name}"
     control = Control(run)
     run.begin_invocation(hosting, note={**note, **hosting.recorded()})
+    before = run.meter.spent.seconds
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
         formulated = isinstance(stopped, BudgetEnded) and bool(run.config.learning) and _formulate(run, stopped)
@@ -163,7 +162,7 @@ def play_run(
         raise type(error)(f"{error}. Then resume with: planbook run --resume {run.folder}") from error
     finally:
         run.end_invocation()
-    seconds = time.monotonic() - begun
+    seconds = run.meter.spent.seconds - before
     results, out = read_run(run), console()
     summary = results.summary(seconds, run.meter.spent)
     _show_played(results, summary, title, out)

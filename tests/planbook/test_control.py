@@ -66,7 +66,9 @@ def playing(run: Run, jobs: int = 2, executor: Executor = "threads") -> Iterator
         assert not thread.is_alive()
 
 
-def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(tmp_path: Path) -> None:
+def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "run"
     with playing(created(folder)) as codes:
         wait_until(lambda: count(folder, "ask") > 2)
@@ -85,6 +87,7 @@ def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(tmp_path: Pa
     paused = sittings[2].at - sittings[1].at
     assert paused > 6 * TAKES
     assert spent.seconds == pytest.approx(sittings[-1].at - sittings[0].at - paused, abs=0.3)
+    assert f"{spent.seconds:.1f} s in this invocation" in capfd.readouterr().out
 
 
 @pytest.mark.deep
