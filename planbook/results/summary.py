@@ -86,7 +86,7 @@ class Summary(BaseModel):
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """[broken, not run] for task types with such episodes, which count as not solved."""
     seconds: float
-    """Playing time of the invocation that ends with this; in a report, from the run's first event to its last, with pauses."""
+    """Time of the invocation that ends with this, without pauses; in a report, from the first event to the last."""
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
     """Errors by task id, of episodes that failed through no fault of a plan."""

@@ -19,6 +19,8 @@ from planbook.runs import Run, claim_folder, is_claimed
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
 from planbook.workers import Hosting, Steering, arguments
+from planbook.workers.driver import job_of
+from planbook.workers.worker import work
 from tests.executing import wait_until
 from tests.openai_server import Refusal, serving
 from tests.slow_script import TAKES
@@ -124,7 +126,8 @@ def test_a_stopped_run_can_be_resumed(tmp_path: Path, capfd: pytest.CaptureFixtu
         wait_until(lambda: count(folder, "outcome") > 0)
         request(folder, 0, "stop")
     assert codes == [errors.INTERRUPTED]
-    assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder}" in capfd.readouterr().out
+    how = " ".join(arguments(Hosting(jobs=2, executor=executor).recorded()))
+    assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder} {how}" in capfd.readouterr().out
     assert 0 < count(folder, "outcome") < 12
     with playing(Run.open(folder, to_play=True), executor=executor) as codes:
         pass
@@ -178,10 +181,17 @@ def test_asking_whether_a_folder_is_claimed_does_not_claim_it(tmp_path: Path) ->
 
 
 def test_hosting_is_recorded_as_options_for_the_next_invocation(tmp_path: Path) -> None:
-    assert arguments(Hosting().recorded()) == ["--jobs", "1"]
+    assert arguments(Hosting().recorded()) == []
     every_option = Hosting(jobs=3, unsafe_no_sandbox=True, prices=tmp_path / "prices.json", executor="processes")
     expected = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox", "--prices"]
     assert arguments(every_option.recorded()) == [*expected, str(tmp_path / "prices.json")]
+
+
+def test_a_joined_process_says_that_the_process_that_played_has_ended(tmp_path: Path) -> None:
+    with closing(created(tmp_path / "run")) as run:
+        report = work(job_of(run, Hosting(), 1), lambda: count(run.folder, "ask") < 3)
+    assert isinstance(report.error, BadRun)
+    assert f"has ended before the run; resume it with: planbook run --resume {tmp_path / 'run'}" in str(report.error)
 
 
 def test_a_stop_ends_a_pause_and_is_final() -> None:
