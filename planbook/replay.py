@@ -174,7 +174,7 @@ def replay_run(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
 
     count = min(hosting.jobs if run.config.environment.parallel else 1, len(entries))
     with workers_of(run, hosting.unsafe_no_sandbox, steering, silent=True) as open_worker:
-        return in_threads(count, replay_waiting, steering, report)
+        return in_threads(count, replay_waiting, steering.stop, report)
 
 
 def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending | None) -> Comparison:

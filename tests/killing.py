@@ -235,7 +235,7 @@ EARLY = 0.2
 PATIENCE_SECONDS = 150
 """How long a driver may take to end after the last kill."""
 MARKS: Mapping[str, str] = {
-    "planbook.workers.pool": "worker",
+    "planbook.workers.processes": "worker",
     "planbook.sandbox.worker.zygote": "zygote",
     "ray::RemoteJob": "actor",
     "ray::": "Ray's worker",

@@ -156,7 +156,7 @@ def _show_result(out: Console, result: Rerun) -> None:
     sums = result.totals
     ways = ", ".join(f"{count} {way}" for way, count in sums.by_way.items() if count)
     out.print(
-        f"{counted(sums.episodes, 'episode')} compared with those of {result.rerun_of}: {ways or 'none'}.",
+        f"{counted(sums.episodes, 'episode')} next to those of {result.rerun_of}: {ways or 'none'}.",
         soft_wrap=True,
     )
     if sums.gained or sums.lost:

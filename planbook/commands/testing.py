@@ -42,7 +42,8 @@ class Point(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     after: int
-    interval: tuple[float, float]
+    interval: tuple[float, float] | None
+    """None if some episodes were not played."""
     until_then: Reached
     summary: Summary
 
@@ -132,8 +133,8 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
     cost, points, worst = _building_cost(config, after), list[Point](), errors.OK
     for number in after:
         code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}")
-        until_then = reached_after(cost, number)
-        points.append(Point(after=number, interval=summary.intervals[ALL], until_then=until_then, summary=summary))
+        until_then = reached_after(cost.after, number)
+        points.append(Point(after=number, interval=summary.interval_of(ALL), until_then=until_then, summary=summary))
         worst = max(worst, code)
         if code in STOPPED:
             message = f"Not finished at {number} building tasks; the same command with --out {out} continues."
@@ -160,7 +161,7 @@ def curve_paying(points: Sequence[Point]) -> dict[str, Paying | None]:
     costs = {str(point.after): point.summary.paying for point in points}
     baseline = costs.get("0")
     return {
-        name: paying.compared_with("no building tasks", baseline) if paying and baseline and name != "0" else paying
+        name: paying.compared_with("no building tasks", baseline) if paying and baseline else paying
         for name, paying in costs.items()
     }
 
@@ -172,9 +173,10 @@ def curve_table(curve: Curve) -> Table:
     title = "success by building tasks; cost of building up to each point"
     table = right_aligned(None, (*test_columns, *building_columns), title=title, unbroken=True)
     for point in curve.curve:
-        summary, built, (low, high) = point.summary, point.until_then, point.interval
+        summary, built = point.summary, point.until_then
+        within = interval(*point.interval) if point.interval else NO_FIGURE
         share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else NO_FIGURE
         figures = (summary.model_calls, built.calls, built.tokens, built.actions, built.procedures)
         steps = fixed(summary.mean_error_steps, 2)
-        table.add_row(str(point.after), share, interval(low, high), steps, *(f"{figure:,}" for figure in figures))
+        table.add_row(str(point.after), share, within, steps, *(f"{figure:,}" for figure in figures))
     return table

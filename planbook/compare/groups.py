@@ -91,7 +91,7 @@ def paying_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Pay
     for name, paying in costs.items():
         building = any(run.builds for run in groups[name])  # its tasks differ
         baseline = without.get(common[name], "") if len(common[name]) == 1 else ""
-        if paying and paying.has_learned and not building and (other := costs.get(baseline)):
+        if paying and not building and (other := costs.get(baseline)):
             costs[name] = paying.compared_with(baseline, other)
     return costs
 
@@ -119,18 +119,17 @@ def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
 def _paying(runs: Sequence[RunResults]) -> Paying | None:
     """Return the cost of a solved task in several runs; None if it is unknown for one of them.
 
-    Learning a library is counted once, with the cost for the run that used the most of it.
+    Each building run behind them counts once, with the cost for the run that used the most of it; the episodes of one
+    that is itself in the group count as playing.
     """
     known = [paying for run in runs if (paying := run.paying())]
     if len(known) < len(runs):
         return None
-    by_cost = sorted(
-        ((run.run.config.library, run.learning_behind or Spent()) for run in runs), key=lambda pair: pair[1].tokens
-    )
-    learned = dict(by_cost)
-    outside = [run.outside_cost for run in runs]
+    behind = (pair for run in runs for pair in (run.learning_behind or {}).items())
+    learned = dict(sorted(behind, key=lambda pair: pair[1].tokens))
+    learned |= {run.run.folder.resolve(): run.outside_cost for run in runs}
     playing = Spent(calls=sum(paying.calls for paying in known), prompt=sum(paying.tokens for paying in known))
-    return Paying.of(sum(paying.solved for paying in known), playing, sum([*learned.values(), *outside], Spent()))
+    return Paying.of(sum(paying.solved for paying in known), playing, sum(learned.values(), Spent()))
 
 
 def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> GroupRow:

@@ -91,8 +91,8 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
     overall = solved_difference(pairs)
     sides = _side(first, [one for one, _ in pairs]), _side(second, [other for _, other in pairs])
     return RunComparison(
-        first=_with_break_even(*sides),
-        second=_with_break_even(*reversed(sides)),
+        first=sides[0] if first.builds else _with_break_even(*sides),
+        second=sides[1] if second.builds else _with_break_even(*reversed(sides)),
         settings=differing_settings(first, second),
         only_first=tuple(row.name for key, row in first_rows.items() if key not in second_rows),
         only_second=tuple(row.name for key, row in second_rows.items() if key not in first_rows),
@@ -159,7 +159,7 @@ def _side(run: RunResults, rows: Sequence[Result]) -> Side:
 
 def _with_break_even(side: Side, other: Side) -> Side:
     """Return the side, with the break-even point of its learning if only this side learned."""
-    if not (side.paying and other.paying) or not side.paying.has_learned or other.paying.has_learned:
+    if not (side.paying and other.paying):
         return side
     return side.model_copy(update={"paying": side.paying.compared_with(other.run, other.paying)})
 

@@ -147,7 +147,7 @@ class _GraphPasses:
         """Return the exit code, why the passes stopped early, and how to continue them."""
         how = f"with the same command and --out {self.run.folder}"
         try:
-            finished = in_threads(1, self._run_passes, self.steering)
+            finished = in_threads(1, self._run_passes, self.steering.stop)
         except BudgetEnded as ended:
             return errors.OUT_OF_BUDGET, f"Stopped: {ended}", f"Continue {how} --budget {ended.larger}"
         except UnusableReply as unusable:

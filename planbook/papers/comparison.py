@@ -59,8 +59,8 @@ class OurRow(BaseModel):
     tasks: int
     repeats: int
     overall: float
-    interval: tuple[float, float]
-    """The interval of the overall share, where repeats of a task count as one case."""
+    interval: tuple[float, float] | None
+    """The interval of the overall share, where repeats of a task count as one case; None if some were not played."""
     spread: float | None
     by_type: dict[str, float]
     error_steps: float | None
@@ -121,6 +121,7 @@ def compare_with_papers(config: Config, summary: Summary) -> PaperComparison | N
 
 def _our_row(run: OurRun) -> OurRow:
     summary = run.summary
+    bounds = summary.interval_of(ALL)
     return OurRow(
         planner=run.config.title,
         models=run.models,
@@ -128,7 +129,7 @@ def _our_row(run: OurRun) -> OurRow:
         tasks=run.tasks,
         repeats=summary.repeats,
         overall=percent(summary.by_type.values()) or 0.0,
-        interval=tuple(round(100 * end, 1) for end in summary.intervals[ALL]),
+        interval=bounds and (round(100 * bounds[0], 1), round(100 * bounds[1], 1)),
         spread=None if summary.spread is None else round(100 * summary.spread, 1),
         by_type=_by_type(run),
         error_steps=summary.mean_error_steps,

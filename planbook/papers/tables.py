@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from planbook.papers.comparison import COLUMNS, ComparedPaper, ComparedTable, OurRow, PaperComparison
 from planbook.papers.published import ALL, PublishedRow
 from planbook.planner import Grid
-from planbook.wording import fixed
+from planbook.wording import NO_FIGURE, fixed
 
 OURS = "ours"
 MAX_COLUMNS = 10
@@ -48,9 +48,13 @@ def _describe_run(ours: OurRow) -> str:
     repeats = "1 repeat" if ours.repeats == 1 else f"{ours.repeats} repeats"
     spread = "" if ours.spread is None else f", standard deviation {ours.spread:.1f}"
     left_out = f"; without {', '.join(ours.without)}" if ours.without else ""
-    solved = f"; {ours.overall:.1f} % solved, 95 % interval {ours.interval[0]:.1f} to {ours.interval[1]:.1f}"
+    solved = f"; {ours.overall:.1f} % solved, 95 % interval {_within(ours)}"
     played = f"{ours.planner} with {models}, {ours.split or 'tasks'}: {ours.tasks} tasks, {repeats}"
     return f"{played}{solved}{spread}{left_out}"
+
+
+def _within(ours: OurRow) -> str:
+    return f"{ours.interval[0]:.1f} to {ours.interval[1]:.1f}" if ours.interval else NO_FIGURE
 
 
 def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> str:
@@ -73,8 +77,7 @@ def _upright(paper: ComparedPaper, compared: ComparedTable, ours: OurRow) -> Ite
         cells.append((_method(row, rows) + like_ours, *figures, *k_max))
     k_max = [fixed(ours.k_max.get(type), 1) for type in k_max_types]
     options = (_option(name, value) for name, value in compared.otherwise.items())
-    interval = f"n {ours.tasks * ours.repeats}, {ours.interval[0]:.1f} to {ours.interval[1]:.1f}"
-    label = ", ".join((f"{OURS}: {ours.planner}", *options)) + f"\n{interval}"
+    label = ", ".join((f"{OURS}: {ours.planner}", *options)) + f"\nn {ours.tasks * ours.repeats}, {_within(ours)}"
     cells.append((label, *(_our_figure(name, compared) for name in columns), *k_max))
     yield Grid("", "method", [head.replace(" ", "\n") for head in heads], cells)
 

@@ -1,6 +1,6 @@
 """The cost of learning, step by step, and whether it pays: the cost of a solved task with learning included."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Self
 
@@ -39,9 +39,9 @@ class BuildingCost(BaseModel):
     run: str
 
 
-def reached_after(cost: BuildingCost, tasks: int) -> Reached:
+def reached_after(steps: Sequence[Reached], tasks: int) -> Reached:
     """Return the state of a building run after a number of tasks."""
-    return next((step for step in reversed(cost.after) if step.tasks <= tasks), Reached(tasks=0))
+    return next((step for step in reversed(steps) if step.tasks <= tasks), Reached(tasks=0))
 
 
 def cost_line(cost: BuildingCost) -> str:
@@ -106,10 +106,10 @@ class Paying(BaseModel):
     def compared_with(self, name: str, without: "Paying") -> Self:
         """Return the figures with the break-even point against a run without knowledge.
 
-        They are unchanged if that run solved nothing: it has no cost of a solved task.
+        They are unchanged if this run learned nothing, if that one did, or if one of them solved nothing.
         """
-        if not without.solved:
-            return self
         mine, theirs = per_solved(self.tokens, self.solved), per_solved(without.tokens, without.solved)
-        saved = None if mine is None or theirs is None or theirs <= mine else theirs - mine
-        return self.model_copy(update={"beside": name, "break_even": saved and ceil(self.learning_tokens / saved)})
+        if mine is None or theirs is None or without.has_learned or not self.has_learned:
+            return self
+        break_even = ceil(self.learning_tokens / (theirs - mine)) if mine < theirs else None
+        return self.model_copy(update={"beside": name, "break_even": break_even})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from planbook import knowledge
-from planbook.config import FOUND, LEARNED_LIBRARY, SHIPPED_LIBRARY, Config
+from planbook.config import FOUND, SHIPPED_LIBRARY
 from planbook.errors import BadArgument, BadRun
 from planbook.knowledge import LEARNED, SPOILT, group_of
 from planbook.planner import Outcome, Spent, bulky_fields, cost_of, figures_of
@@ -20,7 +20,7 @@ from planbook.results.learning_cost import BuildingCost, Paying, Reached, reache
 from planbook.results.measures import known_milestones
 from planbook.results.rows import NOTHING, Result
 from planbook.results.summary import Summary, summarise
-from planbook.runs import Run, index_of, is_run, set_aside
+from planbook.runs import Run, index_of, set_aside
 from planbook.spending import Price, prices_from
 from planbook.store import Event
 
@@ -207,9 +207,29 @@ class RunResults:
         )
 
     @cached_property
-    def learning_behind(self) -> Spent | None:
-        """The spending of earlier runs on learning the knowledge of this one; None if it is not known."""
-        return learning_behind(self.run.config, self.price)
+    def learning_behind(self) -> Mapping[Path, Spent] | None:
+        """What each building run had spent on the knowledge of this run when it began; None if it is not known.
+
+        It is known for runs of `planbook build`, including the runs that they built on, but not for other folders. An
+        imported run has only the name of its library.
+        """
+        config = self.run.config
+        if config.library == SHIPPED_LIBRARY:
+            return {}
+        if self.run.imported:
+            return None
+        try:
+            with closing(Run.open(config.library_folder)) as run:
+                built = read_run(run, price=self.price, until=self.first)
+        except BadRun:
+            return None
+        if not built.builds or built.first is None or built.learning_behind is None:
+            return None
+        spent = built.cost
+        if config.after is not None:
+            at = reached_after(built.steps, config.after)
+            spent = Spent(calls=at.calls, prompt=at.tokens)
+        return {**built.learning_behind, run.folder.resolve(): spent}
 
     def paying(self, rows: Sequence[Result] | None = None) -> Paying | None:
         """Return the cost of a solved task with learning included, over all rows or the given ones.
@@ -221,7 +241,8 @@ class RunResults:
             return None
         rows = list(self.episodes.values()) if rows is None else rows
         playing = sum((row.cost for row in rows), NOTHING)
-        return Paying.of(sum(row.solved for row in rows), playing, self.outside_cost + self.learning_behind)
+        learning = sum(self.learning_behind.values(), self.outside_cost)
+        return Paying.of(sum(row.solved for row in rows), playing, learning)
 
     def summary(self, seconds: float | None = None, spent: Spent | None = None) -> Summary:
         """Return the summary of the run; ``seconds`` and ``spent`` replace the values that were read."""
@@ -243,11 +264,14 @@ class RunResults:
         return islice(self.run.store.events(row.entry.path), row.events)
 
 
-def read_run(run: Run, name: str = "", price: Price | None = None) -> RunResults:
-    """Read a run, which may be unfinished or still being played; the default prices are those that ship."""
+def read_run(run: Run, name: str = "", price: Price | None = None, *, until: float | None = None) -> RunResults:
+    """Read a run, which may be unfinished or still being played; the default prices are those that ship.
+
+    Events after the time ``until`` (in seconds since 1970) are ignored.
+    """
     results = RunResults.empty(run, name or str(run.folder), price)
     for event in run.store.events():
-        if (event.scope, event.kind) != ("run", "task"):
+        if (event.scope, event.kind) != ("run", "task") and (until is None or event.at <= until):
             results.take(event)
     return results
 
@@ -258,27 +282,3 @@ def read_folder(folder: Path, price: Price | None = None) -> RunResults:
         results = read_run(run, str(folder), price)
     results.outside.clear()
     return results
-
-
-def learning_behind(config: Config, price: Price | None = None) -> Spent | None:
-    """Return the cost of learning the knowledge that a run plays with; None if it is not known here.
-
-    It is known for runs of `planbook build`, including the runs that they built on, but not for other folders. Writing
-    the manual counts if the run uses everything that was learned.
-    """
-    if config.library == SHIPPED_LIBRARY:
-        return NOTHING
-    if config.library == LEARNED_LIBRARY or not is_run(config.library_folder):
-        return None
-    try:
-        with closing(Run.open(config.library_folder)) as run:
-            built = read_run(run, price=price)
-            cost, before = built.building_cost(), built.learning_behind
-    except (BadArgument, BadRun):
-        return None
-    if before is None:
-        return None
-    uses_all = config.after is None
-    at = cost.after[-1] if uses_all and cost.after else reached_after(cost, config.after or 0)
-    manual = built.formulating if uses_all else NOTHING
-    return before + Spent(calls=at.calls, prompt=at.tokens) + manual

@@ -11,13 +11,15 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import wait
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from planbook.envs import MissingRequirement
 from planbook.errors import ClusterLost
-from planbook.workers.pool import WorkerLost, WorkerPlaces
+from planbook.workers.processes import WorkerLost, WorkerPlaces
 from planbook.workers.steering import every
 from planbook.workers.worker import Job, WorkerReport, work
 
@@ -46,41 +48,24 @@ class RemoteJob:
         return work(job)
 
 
-class RayWorker:
-    """An actor that occupies one processor of the cluster."""
+def work_in_actor(job: Job, check: Callable[[], None]) -> Any:
+    """Return the report of an actor that occupies one processor of the cluster.
 
-    def __init__(self, job: Job, changed: Callable[[], None]) -> None:
-        ray = importlib.import_module("ray")
-        self._actor: Any = ray.remote(RemoteJob).options(num_cpus=1, max_restarts=0).remote()
-        self._begun = self._actor.begin.remote()
-        self._result = self._actor.carry_out.remote(job)
-        self._result.future().add_done_callback(lambda _: changed())
-        self._ray, self.begun = ray, False
-
-    def result(self) -> Any:
-        """Return the report, or None while the actor works. Raises WorkerLost."""
-        self.begun = self.begun or self._has_begun()
-        if not self._ray.wait([self._result], timeout=0)[0]:
-            return None
-        try:
-            return self._ray.get(self._result)
-        except self._ray.exceptions.RayTaskError:
-            raise
-        except self._ray.exceptions.RayError as error:
-            raise WorkerLost from error
-
-    def _has_begun(self) -> bool:
-        if not self._ray.wait([self._begun], timeout=0)[0]:
-            return False
-        try:
-            self._ray.get(self._begun)
-        except self._ray.exceptions.RayError:
-            return False
-        return True
-
-    def kill(self) -> None:
-        """End the process if it still runs."""
-        self._ray.kill(self._actor)
+    ``check`` is called regularly, and raises ClusterLost once the cluster cannot be reached. Raises WorkerLost.
+    """
+    ray = importlib.import_module("ray")
+    actor: Any = ray.remote(RemoteJob).options(num_cpus=1, max_restarts=0).remote()
+    begun, report = actor.begin.remote().future(), actor.carry_out.remote(job).future()
+    try:
+        while not wait([report], LOOK_SECONDS).done:
+            check()
+        return report.result()
+    except ray.exceptions.RayTaskError:
+        raise
+    except ray.exceptions.RayError as error:
+        raise WorkerLost(begun=begun.done() and begun.exception() is None) from error
+    finally:
+        ray.kill(actor)
 
 
 @contextmanager
@@ -100,7 +85,8 @@ def on_the_cluster(jobs: int) -> Iterator[WorkerPlaces]:
         machines = sum(node["Alive"] for node in ray.nodes())
         watch = ClusterWatch(_parts(), OWN_SILENCE if not joined and address == "local" else JOINED_SILENCE)
         with watch.watching():
-            yield WorkerPlaces(max(1, min(jobs, processors)), RayWorker, machines, watch.check)
+            capacity = max(1, min(jobs, processors))
+            yield WorkerPlaces(capacity, partial(work_in_actor, check=watch.check), machines)
     finally:
         if not joined:
             ray.shutdown()

@@ -1,7 +1,8 @@
 """Play a run: start workers, report the endings that they record, and replace lost workers."""
 
+import logging
 import queue
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,9 @@ from planbook.sandbox import WorkerFailed
 from planbook.spending import prices_from, spent_so_far, without_recording
 from planbook.store import Watch
 from planbook.workers.episode import EpisodeWorker
-from planbook.workers.pool import OpenPlaces, WorkerPlaces, WorkerPool, in_threads, on_this_machine
+from planbook.workers.processes import OpenPlaces, WorkerLost, WorkerPlaces, on_this_machine
 from planbook.workers.steering import Hosting, Steering, count_handled, request, requests
+from planbook.workers.threads import in_threads
 from planbook.workers.worker import (
     MAX_LOST,
     Job,
@@ -28,6 +30,10 @@ from planbook.workers.worker import (
     workers_of,
 )
 
+LOG = logging.getLogger(__name__)
+LOST = "A worker process was lost; its episodes continue in another."
+NOT_STARTED = "A worker process ended before it could begin; another is started."
+NEVER_STARTED = "two worker processes ended before they could begin; is there enough memory?"
 OnEnding = Callable[[Entry, Ending], None]
 
 
@@ -70,7 +76,7 @@ def play_in_order(
             on_ending(*endings.get())
 
     with workers_of(run, hosting.unsafe_no_sandbox, steering) as open_worker:
-        return in_threads(1, play_all, steering, report)
+        return in_threads(1, play_all, steering.stop, report)
 
 
 class RunDriver:
@@ -82,7 +88,6 @@ class RunDriver:
         self._open, self._handled = OpenEpisodes(run), count_handled(run.store)
         self._prices, self._row = prices_from(hosting.prices), run.store.last_row
         self._before, self._seen = run.meter.spent, Spent()
-        self._failures, self._stopped = 0, False
 
     def play_here(self, memory: Memory, watch: Watch | None) -> bool:
         """Play in threads of this process."""
@@ -96,19 +101,22 @@ class RunDriver:
         return finished
 
     def play_elsewhere(self) -> bool:
-        """Play in other processes."""
+        """Play in other processes, each watched by a thread of this one."""
         jobs = min(self._hosting.jobs, len(self._open))
         if not jobs:
             return True
         with places_opener(self._hosting.executor)(jobs) as places:
             check_reachable(self._run, places)
             shares = self._jobs(jobs, min(jobs, places.capacity))
-            pool = WorkerPool(places, shares, self._on_report, self._replace, self._poll, self._stop)
+
+            def keep_working(_: Callable[[], None]) -> None:
+                self._keep_working(places, shares.pop())
+
             try:
-                finished = pool.carry_out() and not self._stopped
+                finished = in_threads(len(shares), keep_working, self._stop, self._poll)
                 self._open.refresh(reread=True)
                 self._report()
-                return finished
+                return finished and not self._open
             finally:
                 with suppress(BadRun):  # the error under way already says why the store is lost
                     self._recount()
@@ -118,6 +126,30 @@ class RunDriver:
         parallel = self._run.config.environment.parallel
         threads = [jobs // workers + (index < jobs % workers) if parallel else 1 for index in range(workers)]
         return [job_of(self._run, self._hosting, number) for number in threads]
+
+    def _keep_working(self, places: WorkerPlaces, job: Job) -> None:
+        """Have a job carried out; a worker that is lost, or whose sandbox fails, is replaced."""
+        not_started = failures = 0
+        while not self._steering.stopped:
+            try:
+                self._work(places, job)
+            except WorkerLost as lost:
+                LOG.warning(LOST if lost.begun else NOT_STARTED)
+                not_started = 0 if lost.begun else not_started + 1
+                if not_started > 1:  # one alone may have been killed
+                    raise WorkerFailed(NEVER_STARTED) from lost
+            except WorkerFailed:
+                failures += 1
+                if failures == MAX_LOST:
+                    raise
+            else:
+                return
+
+    def _work(self, places: WorkerPlaces, job: Job) -> None:
+        """Have one worker carry out a job. Raises its error unless it was stopped, WorkerLost, ClusterLost."""
+        error = places.work(replace(job, spent=self._run.meter.spent)).error
+        if error is not None and not self._steering.stopped and not isinstance(error, EpisodeStopped):
+            raise error
 
     def _report(self) -> None:
         for entry, ending in self._open.take_ended():
@@ -135,21 +167,6 @@ class RunDriver:
         self._run.meter.recount(self._before + self._seen)
         if self._steering.stopped:
             self._stop()
-
-    def _on_report(self, job: Job, report: WorkerReport) -> Sequence[Job]:
-        """Raise a worker's error unless the run is stopping; a worker whose sandbox failed is replaced."""
-        if isinstance(report.error, EpisodeStopped):
-            self._stopped = True
-        elif isinstance(report.error, WorkerFailed) and self._failures + 1 < MAX_LOST:
-            self._failures += 1
-            return self._replace(job)
-        elif report.error is not None and not self._steering.stopped:
-            raise report.error
-        return ()
-
-    def _replace(self, job: Job) -> Sequence[Job]:
-        """Return the job for another worker; the lost one's episode is open again."""
-        return () if self._steering.stopped else (replace(job, spent=self._run.meter.spent),)
 
     def _stop(self) -> None:
         """Ask the workers to stop, through the store."""
@@ -172,7 +189,6 @@ def job_of(run: Run, hosting: Hosting, threads: int) -> Job:
         threads,
         hosting.unsafe_no_sandbox,
         hosting.prices and hosting.prices.resolve(),
-        run.meter.spent,
     )
 
 

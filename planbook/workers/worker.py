@@ -23,8 +23,8 @@ from planbook.spending import prices_from
 from planbook.store import Losses, Place, Store, Watch
 from planbook.workers.episode import EpisodeWorker, give_up, play_episode
 from planbook.workers.models import roles_of
-from planbook.workers.pool import in_threads
 from planbook.workers.steering import Control, Steering, count_handled
+from planbook.workers.threads import in_threads
 
 IDLE_SECONDS = 0.1
 """Seconds between two attempts to lease an episode while others have leased all open ones."""
@@ -255,7 +255,7 @@ def play_in_threads(
                         queue.open_episodes.mark_ended(entry, ending)
                     notify()
 
-        return in_threads(min(count, len(queue.open_episodes)), play_open, steering, poll)
+        return in_threads(min(count, len(queue.open_episodes)), play_open, steering.stop, poll)
 
 
 @contextmanager

@@ -79,8 +79,8 @@ def test_the_cost_of_building_is_what_the_run_spent(library: Path) -> None:
     assert last.procedures == cost.task_types == 2
     for before, after in zip(cost.after, cost.after[1:], strict=False):
         assert (before.calls, before.tokens, before.actions) <= (after.calls, after.tokens, after.actions)
-    assert reached_after(cost, 0) == Reached(tasks=0)
-    assert reached_after(cost, 2) == cost.after[1]
+    assert reached_after(cost.after, 0) == Reached(tasks=0)
+    assert reached_after(cost.after, 2) == cost.after[1]
     first = next(each for each in cost.after if each.procedures == 2)
     assert cost_line(cost) == (
         f"Procedures for 2 of 2 task types after {first.tasks} tasks: {first.calls:,} calls, {first.tokens:,} tokens "
@@ -107,7 +107,7 @@ def test_the_same_command_continues_a_stopped_curve(library: Path, tmp_path: Pat
     command = ("test", *TOY, "--model", scripted(), *tasks, "--out", tmp_path / "curve", "--json")
     stopped = here(*command, "--budget", "calls=1")
     assert stopped.returncode == 4
-    assert [point["after"] for point in stopped.result["curve"]] == [0]
+    assert [(point["after"], point["interval"]) for point in stopped.result["curve"]] == [(0, None)]
     assert f"Not finished at 0 building tasks; the same command with --out {tmp_path / 'curve'}" in stopped.printed
     finished = here(*command, "--budget", "calls=99")
     assert finished.returncode == 0

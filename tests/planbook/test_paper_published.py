@@ -10,7 +10,7 @@ from planbook.config import Config, chosen_options
 from planbook.envs import Selection, known_environments, load_environment
 from planbook.papers.comparison import COLUMNS
 from planbook.papers.published import ALL, Publication, papers_of, publications
-from planbook.planner import METHODS
+from planbook.planner import METHODS, Ending, Outcome
 from planbook.planner.strategies.deps.replanning import REPLANS
 from planbook.runs import Entry, Run
 from tests.command import planbook, result
@@ -162,6 +162,14 @@ def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path)
     assert "table 5" not in compared.text
     expected = "valid_unseen: 134 tasks, 1 repeat; 68.7 % solved, 95 % interval 60.4 to 75.9."
     assert f"Ours: adapt with {DAVINCI}, {expected}" in compared.text
+
+
+def test_a_run_with_unplayed_episodes_has_no_interval(tmp_path: Path) -> None:
+    ending = {0: Ending(outcome=Outcome.NOT_RUN, cause="x")}
+    compared = compare(tmp_path, TESTING, {"pick_and_place": 2}, lambda entry: ending.get(entry.index, solved_if(True)))
+    assert compared.ours.interval is None
+    assert "50.0 % solved, 95 % interval -." in compared.text
+    assert "n 2, -" in compared.text
 
 
 def test_the_dev_set_is_compared_with_the_figures_of_the_dev_set(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from planbook.report.charts import charts
 from planbook.results.learning_cost import Paying
 from planbook.results.table import read_run
 from planbook.runs import Run
-from tests.flows import Finished, here, scripted
+from tests.flows import BUILD, Finished, here, scripted
 
 CHART = "Tokens per solved task so far, with learning"
 TEST = ("test", "--env", "toy", "--model", scripted(), "--procedures-first")
@@ -50,9 +50,15 @@ def test_learning_breaks_even_when_it_has_saved_its_tokens(tokens: int, solved: 
     assert learned.compared_with("A", without).break_even == break_even
 
 
-def test_a_run_that_solved_nothing_is_no_baseline() -> None:
-    learned = Paying.of(3, Spent(), Spent(calls=5, prompt=1000))
-    assert learned.compared_with("A", Paying.of(0, Spent(), Spent())) == learned
+@pytest.mark.parametrize(
+    ("solved", "without", "behind"),
+    [(3, 0, 0), (3, 2, 1000), (0, 2, 0)],
+    ids=["the other solved nothing", "the other has learned", "nothing was solved"],
+)
+def test_there_is_no_break_even_without_two_costs_of_a_solved_task(solved: int, without: int, behind: int) -> None:
+    learned = Paying.of(solved, Spent(), Spent(calls=5, prompt=1000))
+    other = Paying.of(without, Spent(calls=9, prompt=9000), Spent(prompt=behind))
+    assert learned.compared_with("A", other) == learned
 
 
 def test_the_cost_of_a_solved_task_includes_learning(home: Path, curve: Finished) -> None:
@@ -89,6 +95,54 @@ def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finishe
     assert pooled["paying"]["learning_tokens"] == learned["learning_tokens"], "the six tasks include the first two"
     rows = here("stats", home, "--json").result["rows"]
     assert [row["paying"]["break_even"] for row in rows if row["building"]] == [None]
+
+
+def tokens(*folders: Path) -> int:
+    return sum(row["tokens"] for row in here("stats", *folders, "--json").result["rows"])
+
+
+@pytest.mark.usefixtures("curve")
+def test_learning_counts_once_in_a_group_and_no_baseline_has_learned(home: Path, tmp_path: Path) -> None:
+    """One of the libraries was built on the other."""
+    first, second, after_4 = home / "built", tmp_path / "second", home / "curve" / "after-4"
+    assert here(*BUILD, "--task", "fetch/7", "--library", first, "--out", second).returncode == 0
+    curve = here(*TEST, "--library", second, "--after", "0,1", "--out", tmp_path / "curve", "--json")
+    after_1 = tmp_path / "curve" / "after-1"
+    (row,) = here("stats", "--by", "env", after_4, after_1, "--json").result["rows"]
+    assert row["paying"]["learning_tokens"] == tokens(first, second)
+    (row,) = here("stats", "--by", "env", first, after_4, after_1, second, "--json").result["rows"]
+    assert row["paying"]["tokens"] + row["paying"]["learning_tokens"] == row["tokens"]
+    assert curve.result["paying"]["0"]["learning_tokens"] == tokens(first)
+    assert [paying["beside"] for paying in curve.result["paying"].values()] == ["", ""]
+
+
+@pytest.mark.usefixtures("curve")
+def test_copied_episodes_have_no_break_even(home: Path, tmp_path: Path) -> None:
+    played = home / "curve" / "after-0"
+    assert here("build", "--from", played, "--model", scripted(), "--out", tmp_path / "copied").returncode == 0
+    assert "are saved after" not in here("compare", played, tmp_path / "copied").printed
+
+
+def test_what_a_library_learns_after_a_test_has_begun_does_not_count(tmp_path: Path) -> None:
+    library, tested = tmp_path / "built", tmp_path / "tested"
+    assert here(*BUILD, "--tasks-per-type", 2, "--budget", "calls=8", "--out", library).returncode == 4
+    spent, steps = tokens(library), here("cost", library, "--json").result["after"]
+    assert spent > steps[-1]["tokens"], "learning from an episode was interrupted"
+    assert here("test", "--env", "toy", "--model", "none", "--library", library, "--out", tested).returncode == 0
+    assert paying(tested)["learning_tokens"] == spent
+    assert here("build", "--resume", library, "--budget", "calls=99").returncode == 0
+    assert tokens(library) > spent
+    assert paying(tested)["learning_tokens"] == spent
+
+
+@pytest.mark.usefixtures("curve")
+def test_the_cost_of_learning_of_an_imported_run_is_unknown(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)  # where a folder has the name of its library
+    here("export", home / "curve" / "after-4", "--out", tmp_path / "after-4.jsonl")
+    assert here("import", tmp_path / "after-4.jsonl", "--out", tmp_path / "imported").returncode == 0
+    assert paying(tmp_path / "imported") is None
 
 
 @pytest.mark.usefixtures("curve")

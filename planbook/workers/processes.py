@@ -1,0 +1,103 @@
+"""Places where workers run outside this process, and those on this machine: a new process for each worker."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, NamedTuple, NoReturn
+
+from planbook.workers.worker import Job, WorkerReport, work
+
+
+class WorkerLost(Exception):
+    """The process of a worker has ended, or cannot be reached; ``begun`` is True if it had begun its job."""
+
+    def __init__(self, *, begun: bool) -> None:
+        self.begun = begun
+        super().__init__("a worker process was lost")
+
+
+class WorkerPlaces(NamedTuple):
+    """Places where workers can run, on a number of machines.
+
+    ``work`` has a new worker carry out a job. It raises WorkerLost, and ClusterLost once no worker can be reached.
+    """
+
+    capacity: int
+    work: Callable[[Job], WorkerReport]
+    machines: int = 1
+
+
+OpenPlaces = Callable[[int], AbstractContextManager[WorkerPlaces]]
+"""Opens places; its argument is the largest useful number of workers."""
+
+
+@contextmanager
+def on_this_machine(jobs: int) -> Iterator[WorkerPlaces]:
+    """Yield one place for each core."""
+    yield WorkerPlaces(min(jobs, len(os.sched_getaffinity(0))), work_in_process)
+
+
+BOOT = """
+import gc, json, sys
+gc.disable()
+sys.path[:] = json.loads(sys.stdin.buffer.readline() or sys.exit())
+from planbook.workers.processes import serve
+gc.freeze()
+gc.enable()
+serve()
+"""
+"""The program of a worker process. ``multiprocessing`` would first import the user's main program a second time.
+Imported modules are kept out of garbage collection."""
+BEGUN = b"begun\n"
+
+
+def work_in_process(job: Job) -> Any:
+    """Return the report of a worker in a new process, which shares only the store with this one. Raises WorkerLost."""
+    begun, report = False, b""
+    with (
+        suppress(BrokenPipeError),  # it has ended before it read its job
+        subprocess.Popen(
+            [sys.executable, "-c", BOOT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the driver alone
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{json.dumps(sys.path)}\n".encode() + pickle.dumps(job))
+        process.stdin.flush()
+        begun = process.stdout.readline() == BEGUN
+        report = process.stdout.read()
+    try:
+        return pickle.loads(report)
+    except (EOFError, pickle.UnpicklingError) as error:
+        raise WorkerLost(begun=begun) from error
+
+
+def serve() -> NoReturn:
+    """Carry out the job in the worker process, which ends when the driver closes its standard input or dies.
+
+    Processes that the worker started end with it. The kernel's parent-death signal is not an alternative: it is sent
+    when the thread that started the worker ends.
+    """
+    job = pickle.load(sys.stdin.buffer)
+    results = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # anything printed from now on goes to standard error
+    threading.Thread(target=_exit_with_driver, daemon=True).start()
+    with suppress(BrokenPipeError):  # the driver has ended
+        results.write(BEGUN)
+        results.flush()
+        results.write(pickle.dumps(work(job)))
+        results.flush()
+    os._exit(0)
+
+
+def _exit_with_driver() -> NoReturn:
+    sys.stdin.buffer.read()
+    os._exit(0)

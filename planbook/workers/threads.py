@@ -1,0 +1,85 @@
+"""Run work in threads of this process, until it is done or Ctrl-C stops it."""
+
+import logging
+import os
+import queue
+import threading
+from collections.abc import Callable, Sequence
+
+from planbook.errors import INTERRUPTED
+from planbook.planner import EpisodeStopped, JournalFailed
+
+LOG = logging.getLogger(__name__)
+POLL_SECONDS = 0.2
+STOPPING = "Stopping: work under way ends at its next action or model call; Ctrl-C again ends it at once."
+Message = BaseException | bool
+"""A message from a thread: the error that ended it, False for a report, True when it has finished."""
+
+
+def in_threads(
+    count: int,
+    work: Callable[[Callable[[], None]], None],
+    stop: Callable[[], None],
+    poll: Callable[[], None] = lambda: None,
+) -> bool:
+    """Run ``work`` in a number of threads; its argument is a function to call when there is something to report.
+
+    ``poll`` is called in this thread after each report, and regularly. ``stop`` is called to end the work soon, after
+    Ctrl-C or an error. Returns False if the work was stopped. An error in a thread is raised here, once all threads
+    have ended.
+    """
+    messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    threads = [threading.Thread(target=_run, args=(work, messages), daemon=True) for _ in range(count)]
+    finished = False
+    try:
+        for thread in threads:
+            thread.start()
+        finished = _watch(count, messages, poll)
+    except KeyboardInterrupt:
+        LOG.warning(STOPPING)
+    finally:
+        _end(threads, (lambda: None) if finished else stop)
+    poll()
+    return finished
+
+
+def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueue[Message]") -> None:
+    """Call ``work`` in a thread, and send the error that it raises."""
+    try:
+        work(lambda: messages.put(False))
+        messages.put(True)
+    except JournalFailed as failed:
+        messages.put(failed.__cause__ or failed)
+    except BaseException as error:
+        messages.put(error)
+
+
+def _watch(count: int, messages: "queue.SimpleQueue[Message]", poll: Callable[[], None]) -> bool:
+    """Wait until all threads have ended. Returns False if one was stopped; raises the error of a thread."""
+    while count:
+        try:
+            message = messages.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            message = False
+        if isinstance(message, EpisodeStopped):
+            return False
+        if isinstance(message, BaseException):
+            raise message
+        count -= message
+        poll()
+    return True
+
+
+def _end(threads: Sequence[threading.Thread], stop: Callable[[], None]) -> None:
+    """Wait until the episodes under way have stopped at their next action; a second Ctrl-C ends the wait.
+
+    The process then ends at once, as if it were killed: if the sandbox were closed first, episodes would record
+    false endings.
+    """
+    try:
+        stop()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+    except KeyboardInterrupt:
+        os._exit(INTERRUPTED)
