@@ -280,9 +280,9 @@ class Meter:
             raise BudgetEnded(message, self._larger(name, amount, limit or 1))
 
     def _larger(self, name: str, spent: float, more: float = 0) -> str:
-        """Return twice the limit, or what leaves ``more`` after an amount and the manual's share, as an option."""
+        """Return a larger limit, as an option. It leaves at least half of ``more`` besides the manual's share."""
         share = self.budget.formulator or 0
-        return _option(name, max(2 * getattr(self.budget, name), spent / (1 - share) + more))
+        return _option(name, max(2 * getattr(self.budget, name), spent + more, (spent + more / 2) / (1 - share)))
 
 
 def _option(name: str, limit: float) -> str:
