@@ -1,6 +1,18 @@
 """``planbook`` and ``python -m planbook``."""
 
-from planbook.cli import main
+import sys
+
+
+def main() -> None:
+    """Run the command line. Ctrl-C ends it without a traceback, also while it is imported."""
+    try:
+        from planbook import cli
+
+        cli.main()
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        sys.exit(130)
+
 
 if __name__ == "__main__":
     main()

@@ -119,7 +119,7 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(2)
-    except (Exception, KeyboardInterrupt) as error:
+    except Exception as error:
         from planbook.terminal.printing import report_error
 
         code = report_error(error)

@@ -54,7 +54,7 @@ def notice_changes(run: Run, hosting: Hosting, *, again: bool = False) -> Body:
     if other_versions:
         ERRORS.print(f"This run began with other versions: {_join(other_versions)}.", style="yellow", markup=False)
     if other_inputs:
-        message = f"Changed since this run began: {_join(other_inputs)}."
+        message = f"This run began with other inputs: {_join(other_inputs)}."
         ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
     if (
         (refused := decisive_changes(changes(_latest_inputs(run), now)))

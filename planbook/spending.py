@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from planbook.errors import BadArgument
 from planbook.planner import Budget, Prices, Reply, Spent, add_cost
@@ -11,6 +12,8 @@ from planbook.store import Event
 Price = Callable[[str, Reply], float | None]
 FREE = ("scripted", "exchange", "recorded")
 """Kinds of models that cost nothing."""
+SECONDS = "seconds"
+"""Key of the seconds played so far, in the event that ends an invocation or begins a pause."""
 RECORDING = re.compile(r"^(recorded:.+?\+(?=[a-z]+:))+", re.DOTALL)
 
 
@@ -45,7 +48,11 @@ def check_money(models: Iterable[str], budget: Budget | None, path: Path | None)
 
 
 class PlayedTime:
-    """The time during which a run was played: from the first to the last event of each invocation, without pauses."""
+    """The seconds during which a run was played, without pauses.
+
+    The event that ends an invocation has the seconds so far; a killed process recorded none, and its time counts from
+    its first event to its last.
+    """
 
     seconds = 0.0
 
@@ -54,12 +61,15 @@ class PlayedTime:
 
     def take(self, event: Event) -> None:
         """Read the next event."""
+        body: Any = event.body
         is_bound = event.kind == "sitting"
-        if is_bound and "over" not in event.body:
-            self._last = event.at
-        elif self._last is not None:
-            self.seconds += event.at - self._last
-            self._last = None if is_bound else event.at
+        begins = is_bound and "over" not in body
+        if self._last is not None and not begins:
+            self.seconds += max(0.0, event.at - self._last)  # the clock may have been set back
+        if is_bound:
+            self.seconds = body.get(SECONDS, self.seconds)
+        if begins or self._last is not None:
+            self._last = None if is_bound and not begins else event.at
 
 
 def spent_so_far(events: Iterable[Event], price: Price) -> Spent:

@@ -3,6 +3,7 @@
 A ledger counts the amounts that a run has spent on model calls and has reserved for calls in progress.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -225,7 +226,7 @@ class Meter:
                 raise BudgetEnded(
                     f"the budget of {_amount_text(name, limit)} has {_number(name, available - before)} left, and the "
                     f"next call may take {_number(name, cost)}{self._manual_note(name)}",
-                    _option(name, max(2 * limit, before + cost)),
+                    self._larger(name, before + cost),
                 )
 
     def _manual_share(self, name: str) -> float:
@@ -274,13 +275,20 @@ class Meter:
     def _check_limit(self, name: str, amount: float) -> None:
         limit = getattr(self.budget, name)
         if limit is not None and amount >= limit - self._manual_share(name):
-            message = f"the budget of {_amount_text(name, limit)} is used up{self._manual_note(name)}"
-            raise BudgetEnded(message, _option(name, 2 * limit or 1))
+            spent = f": {_number(name, amount)} spent" if amount > limit else ""
+            message = f"the budget of {_amount_text(name, limit)} is used up{self._manual_note(name)}{spent}"
+            raise BudgetEnded(message, self._larger(name, amount, limit or 1))
+
+    def _larger(self, name: str, spent: float, more: float = 0) -> str:
+        """Return a larger limit, as an option. It leaves at least half of ``more`` besides the manual's share."""
+        share = self.budget.formulator or 0
+        return _option(name, max(2 * getattr(self.budget, name), spent + more, (spent + more / 2) / (1 - share)))
 
 
 def _option(name: str, limit: float) -> str:
-    """Return a limit in the form of the option ``--budget``."""
-    return f"{name}={limit:g}" if name in ("money", "seconds") else f"{name}={limit}"
+    """Return a limit, rounded up, in the form of the option ``--budget``."""
+    scale = 10_000 if name == "money" else 1
+    return f"{name}={math.ceil(round(limit * scale, 4)) / scale:.12g}"
 
 
 def _amount_text(name: str, amount: float) -> str:
@@ -292,7 +300,7 @@ def _amount_text(name: str, amount: float) -> str:
 def _number(name: str, amount: float) -> str:
     if name == "money":
         return f"${amount:,.4f}".rstrip("0").rstrip(".")
-    return f"{amount:,g}" if name == "seconds" else f"{amount:,}"
+    return f"{round(amount, 2):,g}" if name == "seconds" else f"{amount:,}"
 
 
 def amount_of(spent: Spent) -> Amount:

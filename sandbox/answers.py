@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import JsonValue
-from pydantic_core import PydanticSerializationError, from_json, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
 from planbook.sandbox.errors import BadAnswer, BadFunction, SandboxError
 from planbook.sandbox.functions import FunctionSpec, check_name
@@ -86,7 +86,7 @@ def open_message(
         "seed": seed if isinstance(seed, int) else _as_number(seed),
     }
     try:
-        payload = to_json(["open", settings], inf_nan_mode="constants")
+        payload = _to_json(["open", settings])
     except (PydanticSerializationError, ValueError) as error:
         raise BadFunction(f"a value or an attribute is not JSON: {error}") from error
     if len(payload) > MAX_FROM_HOST:
@@ -253,6 +253,17 @@ def _is_readable(payload: bytes) -> bool:
 
 def _encode(of: str, value: object) -> bytes:
     try:
-        return to_json(value, inf_nan_mode="constants")
+        return _to_json(value)
     except (PydanticSerializationError, ValueError) as error:
         raise BadAnswer(f"{of}: the answer is not JSON: {error}") from error
+
+
+def _to_json(value: object) -> bytes:
+    """Encode a value as JSON. U+FFFD replaces lone surrogates, as in names of files that are no UTF-8."""
+    try:
+        return to_json(value, inf_nan_mode="constants")
+    except PydanticSerializationError as error:
+        if "surrogates not allowed" not in str(error):
+            raise
+    text = json.dumps(value, ensure_ascii=False, default=to_jsonable_python)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

@@ -1,7 +1,7 @@
 """Playing a run: checks before it begins, progress while it is played, and its results."""
 
 import re
-import time
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -47,7 +47,7 @@ from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import Progress, episode_line, print_parts, stream_line
 from planbook.wording import counted, first_line
-from planbook.workers import Control, Hosting, check_executor, check_roles, play_episodes
+from planbook.workers import Control, Hosting, arguments, check_executor, check_roles, play_episodes
 
 OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 STOPPED_BY_WATCH = "Stopped from planbook watch."
@@ -152,18 +152,18 @@ def play_run(
     note = notice_changes(run, hosting, again=bool(again))
     if again:
         note = {**note, AGAIN: list(again)}
-    begun = time.monotonic()
     title = f"{run.config.title} on {run.config.environment.name}"
     control = Control(run)
     run.begin_invocation(hosting, note={**note, **hosting.recorded()})
+    before = run.meter.spent.seconds
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
         formulated = isinstance(stopped, BudgetEnded) and bool(run.config.learning) and _formulate(run, stopped)
     except (ModelError, errors.ClusterLost) as error:
-        raise type(error)(f"{error}. Then resume with: planbook run --resume {run.folder}") from error
+        raise type(error)(f"{error}. Then resume with: {_resuming(run, hosting)}") from error
     finally:
         run.end_invocation()
-    seconds = time.monotonic() - begun
+    seconds = run.meter.spent.seconds - before
     results, out = read_run(run), console()
     summary = results.summary(seconds, run.meter.spent)
     _show_played(results, summary, title, out)
@@ -173,10 +173,12 @@ def play_run(
             soft_wrap=True,
         )
     if isinstance(stopped, BudgetEnded):
-        out.print(f"Stopped: {stopped}. {_how_to_resume(run)} --budget {stopped.larger}", soft_wrap=True)
+        out.print(
+            f"Stopped: {stopped}. Resume with: {_resuming(run, hosting)} --budget {stopped.larger}", soft_wrap=True
+        )
         return errors.OUT_OF_BUDGET, summary
     if stopped is not None:
-        out.print(f"{stopped} {_how_to_resume(run)}", soft_wrap=True)
+        out.print(f"{stopped} Resume with: {_resuming(run, hosting)}", soft_wrap=True)
         return errors.INTERRUPTED, summary
     return errors.BROKEN if summary.broken else errors.OK, summary
 
@@ -236,8 +238,9 @@ def _short_error(fault: Fault) -> str:
     return f"{first_line(str(fault))}{callers}{more}"
 
 
-def _how_to_resume(run: Run) -> str:
-    return f"Resume with: planbook run --resume {run.folder}"
+def _resuming(run: Run, hosting: Hosting) -> str:
+    """Return the command that resumes a run in the same way."""
+    return shlex.join(["planbook", "run", "--resume", str(run.folder), *arguments(hosting.recorded())])
 
 
 def _show_learned(results: RunResults, out: Console) -> None:

@@ -90,7 +90,7 @@ class Summary(BaseModel):
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """[broken, not run] for task types with such episodes, which count as not solved."""
     seconds: float
-    """Time of the invocation that ends with this; in a report, of all invocations, without pauses."""
+    """Time of the invocation that ends with this; in a report, of all invocations. Pauses do not count."""
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
     """Errors by task id, of episodes that failed through no fault of a plan."""

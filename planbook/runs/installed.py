@@ -76,7 +76,7 @@ NAMES = {
     "prompts": "prompt",
     "knowledge": "knowledge",
     "models": "model",
-    "prices": "prices",
+    "prices": "the",
 }
 """The name of each part of the inputs in messages."""
 DECISIVE = ("data", "prompts", "knowledge")

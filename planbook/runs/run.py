@@ -29,7 +29,7 @@ from planbook.runs.folder import (
     is_claimed,
 )
 from planbook.runs.installed import versions
-from planbook.spending import Price, check_money, prices_from, spent_so_far
+from planbook.spending import SECONDS, Price, check_money, prices_from, spent_so_far
 from planbook.store import (
     EpisodeJournal,
     Event,
@@ -225,7 +225,7 @@ class Run:
 
     def end_invocation(self) -> None:
         """End the invocation. Its time up to now counts; that of a killed process counts up to its last event."""
-        self._record_invocation({"over": True})
+        self._record_invocation({"over": True, SECONDS: self.meter.spent.seconds})
         reworded = self.meter.spent.reworded
         if reworded != self.file.reworded_replies:
             self.file = self.file.model_copy(update={"reworded_replies": reworded})
@@ -234,7 +234,7 @@ class Run:
     def pause(self) -> None:
         """Stop the clock until ``go_on``; model calls under way still count."""
         self.meter.stop_clock()
-        self._record_invocation({"over": True, PAUSED: True})
+        self._record_invocation({"over": True, PAUSED: True, SECONDS: self.meter.spent.seconds})
 
     def go_on(self) -> None:
         """Start the clock again."""

@@ -41,9 +41,12 @@ class Sqlite:
         self._lock_file = -1
         if to_write:
             self._lock_file = self._open_locks()
-            with _locked(self._lock_file, WRITING):
-                self._writer = _open_writer(path)
-                METADATA.create_all(self._engine)
+            try:
+                with _locked(self._lock_file, WRITING):
+                    self._writer = _open_writer(path)
+                    METADATA.create_all(self._engine)
+            except (sqlite3.DatabaseError, DBAPIError) as error:
+                raise self._unusable(error) from error
 
     def add(self, rows: Sequence[EventRow], texts: Mapping[str, str]) -> None:
         """Write events, and texts that may exist already, in one transaction. Raises BadRun."""
@@ -56,6 +59,10 @@ class Sqlite:
             raise BadRun(f"{self._path}: an event was written twice: {error}; is the run open elsewhere?") from error
         except sqlite3.DatabaseError as error:
             raise self._cannot_write(error) from error
+
+    def _unusable(self, error: sqlite3.DatabaseError | DBAPIError) -> BadRun:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        return BadRun(f"{self._path} cannot be used as a run's store: {cause}")
 
     def _cannot_write(self, error: BaseException) -> BadRun:
         return BadRun(f"{self._path} cannot be written: {error}; nothing recorded so far is lost")
@@ -70,9 +77,12 @@ class Sqlite:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Yield a connection to read with."""
-        with self._engine.connect() as connection:
-            yield connection
+        """Yield a connection to read with. Raises BadRun."""
+        try:
+            with self._engine.connect() as connection:
+                yield connection
+        except DBAPIError as error:
+            raise self._unusable(error) from error
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -105,7 +115,10 @@ class Sqlite:
         return False
 
     def _open_locks(self) -> int:
-        return os.open(self._locks, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            return os.open(self._locks, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise self._cannot_write(error) from error
 
     def close(self) -> None:
         """Close the files; everything is already written."""

@@ -10,14 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from sqlite3 import DatabaseError as SqliteError
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, or_, select
-from sqlalchemy.exc import DatabaseError
 
 from planbook.envs import missing_extra
-from planbook.errors import BadRun
 from planbook.planner import Body, EventKind
 from planbook.store.sqlite import Sqlite
 from planbook.store.tables import (
@@ -100,13 +97,9 @@ class Store:
     def __init__(self, place: Place, *, to_write: bool = True) -> None:
         self.place = place
         self._stored_texts: set[str] = set()
-        try:
-            self._database = _open(place, to_write=to_write)
-            with self._database.reading() as connection:
-                self._stored_texts |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
-        except (DatabaseError, SqliteError) as error:
-            cause = error.orig if isinstance(error, DatabaseError) else error
-            raise BadRun(f"{place} cannot be used as a run's store: {cause}") from error
+        self._database = _open(place, to_write=to_write)
+        with self._database.reading() as connection:
+            self._stored_texts |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
 
     def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
         """Add one event and commit it. Raises BadRun if it exists."""

@@ -45,9 +45,9 @@ def show_log(*packages: str) -> None:
         log.setLevel(logging.INFO)
 
 
-def report_error(error: BaseException) -> int | None:
+def report_error(error: Exception) -> int | None:
     """Print an error of planbook and return its exit code; return None for any other error."""
-    if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
+    if isinstance(error, click.exceptions.Abort):  # Ctrl-C
         ERRORS.print("Stopped.")
         return errors.INTERRUPTED
     if isinstance(error, errors.REPORTED):

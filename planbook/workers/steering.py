@@ -70,7 +70,7 @@ class Control:
     """Turns the switches as the requests in the store demand, while it ``listens``.
 
     ``handled`` is the number of requests to skip; by default all that exist now. One of the processes that play a run
-    ``leads`` and records pauses. The run is stopped once ``is_needed`` returns False.
+    ``leads`` and records pauses. The others stop, and are ``abandoned``, once ``is_played`` returns False.
     """
 
     def __init__(
@@ -80,12 +80,14 @@ class Control:
         handled: int | None = None,
         *,
         leads: bool = True,
-        is_needed: Callable[[], bool] = lambda: True,
+        is_played: Callable[[], bool] = lambda: True,
     ) -> None:
         self.steering = steering or Steering()
         self.stopped = False
         """True if a request from outside stopped the run."""
-        self._run, self._is_needed = run, is_needed
+        self.abandoned = False
+        """True if the process that leads has ended before this one was stopped."""
+        self._run, self._is_played = run, is_played
         self._handled = len(requests(run.store)) if handled is None else handled
         self._stop_clock = run.pause if leads else run.meter.stop_clock
         self._start_clock = run.go_on if leads else run.meter.start_clock
@@ -99,7 +101,8 @@ class Control:
             for request in requests(self._run.store)[self._handled :]:
                 self._handled += 1
                 HANDLERS[request](self)
-            if not self._is_needed():
+            if not self.steering.stopped and not self._is_played():
+                self.abandoned = True
                 self.steering.stop()
 
     def _pause(self) -> None:
@@ -191,7 +194,7 @@ class Hosting(Invocation):
 
 def arguments(recorded: Mapping[str, Any]) -> list[str]:
     """Return the command line options for the settings that an invocation recorded."""
-    options = ["--jobs", str(recorded.get("jobs", 1))]
+    options = ["--jobs", str(recorded["jobs"])] if recorded.get("jobs", 1) != 1 else []
     if recorded.get("executor", "threads") != "threads":
         options += ["--executor", recorded["executor"]]
     if recorded.get("unsafe_no_sandbox"):

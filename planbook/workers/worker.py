@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from planbook.errors import BadRun
 from planbook.knowledge import memory_of
 from planbook.planner import Ending, EpisodeStopped, Memory, Meter, Roles, Spent, no_model
 from planbook.runs import DIVERGED, Entry, Run, RunFile, index_of, set_aside
@@ -193,26 +194,33 @@ class WorkerReport(NamedTuple):
         return store.leases.workers().count(self.worker)
 
 
-def work(job: Job, is_needed: Callable[[], bool] = lambda: True) -> WorkerReport:
+def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport:
     """Play open episodes of a run in this process until there are none, or the run is stopped."""
     try:
         with closing(Store(job.store)) as store:
             run = Run(job.folder, job.file, store)
             run.meter = Meter(job.file.budget, job.spent, prices_from(job.prices), store.ledger)
-            return _play_job(run, job, is_needed)
+            return _play_job(run, job, is_played)
     except BaseException as error:
         return WorkerReport(worker_name(), error=sendable(error))
 
 
-def _play_job(run: Run, job: Job, is_needed: Callable[[], bool]) -> WorkerReport:
+def _play_job(run: Run, job: Job, is_played: Callable[[], bool]) -> WorkerReport:
     steering = Steering()
-    control = Control(run, steering, count_handled(run.store), leads=False, is_needed=is_needed)
+    control = Control(run, steering, count_handled(run.store), leads=False, is_played=is_played)
     try:
         with control.listens():
             finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, steering)
     except BaseException as error:
         return WorkerReport(worker_name(), run.meter.own, sendable(error))
-    return WorkerReport(worker_name(), run.meter.own, None if finished else EpisodeStopped())
+    return WorkerReport(worker_name(), run.meter.own, None if finished else _why_stopped(control, run))
+
+
+def _why_stopped(control: Control, run: Run) -> BaseException:
+    if not control.abandoned:
+        return EpisodeStopped()
+    how = f"resume it with: planbook run --resume {run.folder}"
+    return BadRun(f"the process that played {run.folder} has ended before the run; {how}")
 
 
 def play_in_threads(

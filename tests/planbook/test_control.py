@@ -19,6 +19,8 @@ from planbook.runs import Run, claim_folder, is_claimed
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
 from planbook.workers import Hosting, Steering, arguments
+from planbook.workers.driver import job_of
+from planbook.workers.worker import work
 from tests.executing import wait_until
 from tests.openai_server import Refusal, serving
 from tests.slow_script import TAKES
@@ -66,7 +68,9 @@ def playing(run: Run, jobs: int = 2, executor: Executor = "threads") -> Iterator
         assert not thread.is_alive()
 
 
-def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(tmp_path: Path) -> None:
+def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "run"
     with playing(created(folder)) as codes:
         wait_until(lambda: count(folder, "ask") > 2)
@@ -85,6 +89,7 @@ def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(tmp_path: Pa
     paused = sittings[2].at - sittings[1].at
     assert paused > 6 * TAKES
     assert spent.seconds == pytest.approx(sittings[-1].at - sittings[0].at - paused, abs=0.3)
+    assert f"{spent.seconds:.1f} s in this invocation" in capfd.readouterr().out
 
 
 @pytest.mark.deep
@@ -121,7 +126,8 @@ def test_a_stopped_run_can_be_resumed(tmp_path: Path, capfd: pytest.CaptureFixtu
         wait_until(lambda: count(folder, "outcome") > 0)
         request(folder, 0, "stop")
     assert codes == [errors.INTERRUPTED]
-    assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder}" in capfd.readouterr().out
+    how = " ".join(arguments(Hosting(jobs=2, executor=executor).recorded()))
+    assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder} {how}" in capfd.readouterr().out
     assert 0 < count(folder, "outcome") < 12
     with playing(Run.open(folder, to_play=True), executor=executor) as codes:
         pass
@@ -175,10 +181,17 @@ def test_asking_whether_a_folder_is_claimed_does_not_claim_it(tmp_path: Path) ->
 
 
 def test_hosting_is_recorded_as_options_for_the_next_invocation() -> None:
-    assert arguments(Hosting().recorded()) == ["--jobs", "1"]
+    assert arguments(Hosting().recorded()) == []
     every_option = Hosting(jobs=3, unsafe_no_sandbox=True, executor="processes")
     expected = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox"]
     assert arguments(every_option.recorded()) == expected
+
+
+def test_a_joined_process_says_that_the_process_that_played_has_ended(tmp_path: Path) -> None:
+    with closing(created(tmp_path / "run")) as run:
+        report = work(job_of(run, Hosting(), 1), lambda: count(run.folder, "ask") < 3)
+    assert isinstance(report.error, BadRun)
+    assert f"has ended before the run; resume it with: planbook run --resume {tmp_path / 'run'}" in str(report.error)
 
 
 def test_a_stop_ends_a_pause_and_is_final() -> None:

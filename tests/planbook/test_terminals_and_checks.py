@@ -71,6 +71,14 @@ def test_no_file_can_steer_the_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in captured.get()
 
 
+def test_ctrl_c_while_the_command_line_is_imported_leaves_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (tmp_path, ROOT)))}
+    command = [sys.executable, "-m", "planbook", "envs"]
+    stopped = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert (stopped.returncode, stopped.stdout, stopped.stderr) == (130, "", "Stopped.\n")
+
+
 def test_an_empty_store_is_reported_in_one_line(tmp_path: Path) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("agent.look()\n")

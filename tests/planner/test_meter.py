@@ -171,6 +171,31 @@ def test_a_call_beyond_the_budget_is_refused(limited: MeterOf, budget: Budget, s
         pass
 
 
+@pytest.mark.parametrize(
+    ("limits", "spent"),
+    [
+        ({"calls": 10}, Spent(calls=13)),
+        ({"calls": 0}, Spent(calls=13)),
+        ({"calls": 10, "formulator": 0.5}, Spent(calls=130)),
+        ({"tokens": 5_000, "formulator": 0.5}, Spent(prompt=2_000)),
+        ({"money": 0.07}, Spent(money=0.123456)),
+        ({"seconds": 9}, Spent(seconds=30.01)),
+    ],
+)
+def test_the_limit_that_is_named_is_enough(limited: MeterOf, limits: dict[str, float], spent: Spent) -> None:
+    budget, most = Budget.model_validate(limits), Usage(prompt=100, completion=4_000)
+    with pytest.raises(BudgetEnded) as refused, limited(budget, spent).call("m", most):
+        pass
+    name, _, larger = refused.value.larger.partition("=")
+    with limited(Budget.model_validate({**limits, name: larger}), spent).call("m", most):
+        pass
+
+
+def test_a_limit_below_what_was_spent_names_both(limited: MeterOf) -> None:
+    with pytest.raises(BudgetEnded, match="the budget of 10 calls is used up: 13 spent"):
+        limited(Budget(calls=10), Spent(calls=13)).call("m", Usage()).__enter__()
+
+
 def test_an_action_needs_actions_and_no_tokens(limited: MeterOf) -> None:
     meter = limited(Budget(actions=2, tokens=0), Spent(actions=1))
     meter.before_action()

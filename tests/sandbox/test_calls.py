@@ -1,5 +1,6 @@
 """Host functions as plans call them: arguments, defaults, errors, answers, and functions as values."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 
 import pytest
@@ -150,6 +151,17 @@ def test_a_bad_answer_is_an_error_of_the_host(
         with pytest.raises(BadAnswer, match=message):
             session.run("f()")
         assert session.run("1").value == 1
+
+
+def test_lone_surrogates_from_the_host_are_replaced(sandbox: Sandbox) -> None:
+    name = os.fsdecode(b"caf\xe9.txt")
+    functions = {"f": lambda: {name: {name, "\u2603 \U0001f600"}}}
+    with sandbox.session(functions, values={"v": name}, attributes=lambda: {"agent.a": [name]}) as session:
+        assert session.run("(v, agent.a, sorted(f().popitem()[1]))").value == [
+            "caf\ufffd.txt",
+            ["caf\ufffd.txt"],
+            ["caf\ufffd.txt", "\u2603 \U0001f600"],
+        ]
 
 
 def test_a_text_may_have_more_digits(sandbox: Sandbox) -> None:

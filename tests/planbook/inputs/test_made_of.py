@@ -84,7 +84,7 @@ def test_a_changed_library_is_refused_until_it_is_allowed(tmp_path: Path) -> Non
     assert refused(10)
     code, printed = resume(10, "--allow-changed")
     assert code == 4
-    assert "Changed since this run began: knowledge helpers: changed." in printed
+    assert "This run began with other inputs: knowledge helpers: changed." in printed
     assert resume(12)[0] == 4, "what was allowed once stays allowed"
     noted = [event.body.get("changed") for event in events(run, "sitting") if "over" not in event.body]
     assert noted == [None, ["knowledge helpers: changed"], ["knowledge helpers: changed"]]
@@ -170,6 +170,8 @@ def test_demonstrations_starts_recordings_prices_and_seeds_are_inputs() -> None:
     assert any(name.startswith("demonstration ") for name in made.knowledge)
     assert made.models.keys() == {"recorded:adapt-alfworld"}
     assert made.prices.keys() == {"price table"}
+    other = made.model_copy(update={"prices": {"price table": "0"}})
+    assert list(map(str, changes(other, made))) == ["the price table: changed"]
     seeds = {"sampling of default": 100, "sampling of planner": 105, "sampling of executor": None}
     assert made.seeds == {"run": 100, **seeds}
 

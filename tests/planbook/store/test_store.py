@@ -99,6 +99,19 @@ def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
         Store(tmp_path / "run.db")
 
 
+def test_a_folder_that_is_moved_while_its_store_is_open_is_reported(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with closing(Store(folder / "run.db")) as store:
+        store.put("task/0", "act", 0, {})
+        folder.rename(tmp_path / "moved")
+        with pytest.raises(BadRun, match=r"run\.db cannot be written: .*No such file.*run\.db-lock"), store.hold(0):
+            pass
+        for _ in store.events():
+            with pytest.raises(BadRun, match="cannot be used as a run's store: unable to open database file"):
+                next(store.events())  # needs a second connection
+
+
 @pytest.mark.parametrize("key", ["$text", "$", "\\$text", "\\", "\\\\x"])
 def test_keys_like_those_of_the_store_are_read_as_they_were_written(store: Store, key: str) -> None:
     body: dict[str, JsonValue] = {"params": {key: "value"}, key: {key: {key: 1}}}
