@@ -46,6 +46,11 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
     if not folder.is_dir():
         raise BadKnowledge(f"{folder} is not a folder; a library is a folder with one folder for each environment")
     home = folder / environment.name
+    if not home.exists() and any((folder / name).exists() for name in (RULES, MANUAL_FILE, SKILLS)):
+        raise BadKnowledge(
+            f"{folder} has the files of one environment; put them into a folder {home}, since a library has a folder "
+            "for each environment"
+        )
     manual = _read_text(home / MANUAL_FILE) or ""
     return Knowledge(
         environment=environment.name,
