@@ -7,7 +7,6 @@ documentation are all derived from a method's signature, docstring and example.
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
@@ -23,6 +22,8 @@ E = TypeVar("E")
 R = TypeVar("R")
 Answer = TypeVar("Answer", bound=Observation | str)
 _MARK = "_planbook_spec"
+LARGEST_MEASURE = 1e300
+"""Largest absolute value of a measure: means and deviations of such numbers are finite."""
 
 
 def action(
@@ -212,7 +213,8 @@ class Environment(OptionalMembers, ABC):
         """Return the measures. Raises EnvironmentBroken if one is infinite or not a number, which has no mean."""
         measures = dict(self.measures())
         for name, value in measures.items():
-            if not isfinite(value):
+            is_number = isinstance(name, str) and isinstance(value, int | float)
+            if not (is_number and abs(value) <= LARGEST_MEASURE):
                 method = _at(f"{type(self).__name__}.measures", type(self).measures)
                 raise EnvironmentBroken(f"{method} must return finite numbers, but {name!r} is {value}")
         return measures

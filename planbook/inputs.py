@@ -67,7 +67,7 @@ def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
 
 
 def model_digests(config: Config) -> dict[str, str]:
-    """Return the digests of recordings and scripts. A recording that the run itself extends has none."""
+    """Return the digests of recordings and scripts. A recording that the run itself extends has none of its own."""
     digests = {spec: _model_digest(spec) for spec in sorted(set(config.models.values()))}
     return {spec: digest for spec, digest in digests.items() if digest}
 
@@ -76,7 +76,9 @@ def _model_digest(spec: str) -> str:
     kind, _, rest = spec.partition(":")
     if kind == "scripted":
         return _digest_if_file(Path(rest.rpartition(":")[0]))
-    if kind != "recorded" or "+" in rest:
+    if kind == "recorded" and "+" in rest:
+        return _model_digest(rest.partition("+")[2])
+    if kind != "recorded":
         return ""
     candidates = (Path(rest) / CONFIG_FILE, RECORDINGS / f"{rest}.jsonl", Path(rest))
     return next(filter(None, map(_digest_if_file, candidates)), "")

@@ -251,7 +251,8 @@ def check_config(config: Config, folder: Path) -> Config:
         path = Path(name.removeprefix("module:").partition(":")[0])
         if path.suffix == ".py" and not path.is_file():
             raise BadRun(
-                f"{folder} was played with {path}, which is not there, nor unchanged beside the run; put it back"
+                f"{folder} was played with {path}, which is missing, and there is no unchanged copy beside the run; "
+                "put it back"
             )
     environment = config.environment
     _check_options(environment.Options, config.env_options, environment.name, folder)

@@ -65,11 +65,12 @@ class PlayedTime:
         is_bound = event.kind == "sitting"
         begins = is_bound and "over" not in body
         if self._last is not None and not begins:
-            self.seconds += max(0.0, event.at - self._last)  # the clock may have been set back
+            self.seconds += max(0.0, event.at - self._last)
         if is_bound:
             self.seconds = body.get(SECONDS, self.seconds)
         if begins or self._last is not None:
-            self._last = None if is_bound and not begins else event.at
+            latest = event.at if begins else max(self._last or 0.0, event.at)  # times of threads and machines overlap
+            self._last = None if is_bound and not begins else latest
 
 
 def spent_so_far(events: Iterable[Event], price: Price) -> Spent:

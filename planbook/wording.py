@@ -1,5 +1,6 @@
 """Wording of counts, figures, outcomes and events in all output, and escaping of text from outside."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -42,11 +43,14 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+_CONTROL = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
+
+
 def harmless(text: str) -> str:
-    """Return the text with control characters escaped, so that it cannot steer a terminal."""
-    if text.replace("\n", "").replace("\t", "").isprintable():
-        return text
-    return "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
+    """Return the text with control characters escaped, also those of bidirectional text: it cannot steer a terminal."""
+    return text if text.isprintable() else _CONTROL.sub(lambda char: repr(char[0])[1:-1], text)
 
 
 UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)

@@ -42,7 +42,7 @@ class ReplyReader(Protocol[Read_co]):
 
 
 def broke_off(reply: Reply) -> bool:
-    """Return True if a reply that is not complete may have ended inside its code: the beginning of a plan is none."""
+    """Return True if a reply that is not complete may have ended inside its code: which then is not a whole plan."""
     if reply.finish == "stop":
         return False
     whole = read_reply(reply.text)

@@ -105,7 +105,7 @@ class _NameNumberer(ast.NodeTransformer):
 class _ConstantReplacer(ast.NodeTransformer):
     """Replaces the constants of a plan. A list, tuple, set or dict that holds only constants is one constant.
 
-    The name of an attribute in ``getattr`` or ``hasattr`` is code, not a constant.
+    The name of an attribute in ``getattr`` and the like is code, not a constant.
     """
 
     def __init__(self, tree: ast.Module, replace: Replace, bound: set[str], *, messages: bool) -> None:
@@ -174,7 +174,7 @@ class _ConstantReplacer(ast.NodeTransformer):
 
     def _call(self, node: ast.Call) -> ast.Call:
         names = self._parameters.get(_name(node.func), [])
-        attribute = 1 if _name(node.func) in {"getattr", "hasattr"} - self._bound else None
+        attribute = 1 if _name(node.func) in {"getattr", "hasattr", "setattr", "delattr"} - self._bound else None
         node.func = self._inner(node.func)
         node.args = [
             arg if n == attribute else self._inner(arg, names[n] if n < len(names) else "")

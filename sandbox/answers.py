@@ -254,16 +254,16 @@ def _is_readable(payload: bytes) -> bool:
 def _encode(of: str, value: object) -> bytes:
     try:
         return _to_json(value)
-    except (PydanticSerializationError, ValueError) as error:
+    except (PydanticSerializationError, TypeError, ValueError) as error:
         raise BadAnswer(f"{of}: the answer is not JSON: {error}") from error
 
 
 def _to_json(value: object) -> bytes:
-    """Encode a value as JSON. U+FFFD replaces lone surrogates, as in names of files that are no UTF-8."""
+    """Encode a value as JSON. U+FFFD replaces lone surrogates, as in file names that are not UTF-8."""
     try:
         return to_json(value, inf_nan_mode="constants")
     except PydanticSerializationError as error:
         if "surrogates not allowed" not in str(error):
             raise
-    text = json.dumps(value, ensure_ascii=False, default=to_jsonable_python)
+    text = json.dumps(to_jsonable_python(value, inf_nan_mode="constants"), ensure_ascii=False)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

@@ -10,7 +10,7 @@
       return {refused: "is disabled"};
     }
     if (!element.checkVisibility({visibilityProperty: true})) return {refused: "is hidden"};
-    if (!this.placed()) return {refused: "is in a frame of another origin, which cannot be clicked on"};
+    if (!this.placed()) return {refused: "is in a frame of another origin or a rotated one, which cannot be clicked on"};
     if (!this.points(node).length) this.show(element);
     let points = this.points(node);
     if (!points.length) return {refused: "has no place on the page that could be clicked on"};
@@ -55,7 +55,7 @@
     }
     return {...point, seen};
   },
-  // Return the point in coordinates of the page around a frame. The frame may be scaled, but not rotated.
+  // Return the point in coordinates of the page around a frame, which may be scaled.
   around(frame, {x, y}) {
     const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
     return {
@@ -63,10 +63,15 @@
       y: box.top + (frame.clientTop + parseFloat(style.paddingTop) + y) * box.height / frame.offsetHeight,
     };
   },
-  // Return true if the places of all frames around this page can be read.
+  // Return true if a point in this page can be converted: no frame around it is of another origin or rotated.
   placed() {
     let view = window;
-    while (view.frameElement) view = view.parent;
+    for (; view.frameElement; view = view.parent) {
+      for (let at = view.frameElement; at; at = at.parentElement ?? at.getRootNode().host) {
+        const {transform, rotate} = getComputedStyle(at), {a, b, c, d} = new DOMMatrix(transform);
+        if (rotate !== "none" || b || c || a < 0 || d < 0) return false;
+      }
+    }
     return view === view.parent;
   },
   hit(root, {x, y}) {
@@ -97,6 +102,9 @@
       return false;
     };
     if (up(top, element)) return true;
+    for (const slot of element.querySelectorAll("slot")) {  // of a closed shadow tree
+      if (slot.assignedElements({flatten: true}).some((child) => up(top, child))) return true;
+    }
     if (top.closest("label")?.control === element) return true;
     // An image in place of a checkbox, or a text whose parent reacts.
     return element.matches("input[type=checkbox], input[type=radio]")

@@ -299,10 +299,11 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
             "name it yourself if you trust it: --env FILE.py:NAME"
         )
     for name, value in evidence.env_options.items():
-        if name not in env_options and isinstance(value, str) and any(map(Path.is_file, (Path(value), folder / value))):
+        places = (text for text in _texts(value) if "://" in text or (folder / text).is_file() or Path(text).is_file())
+        if name not in env_options and (place := next(places, None)):
             raise BadArgument(
-                f"{folder} is a skill for the option {name}={value}, a file that may name code to run; "
-                f"name it yourself if you trust it: -o {name}=FILE"
+                f"{folder} is a skill for the option {name}={place}, which may name code to run or a server to act on; "
+                f"name it yourself if you trust it: -o {name}=VALUE"
             )
     try:
         text = (folder / SCRIPT).read_text(encoding="utf-8")
@@ -325,6 +326,14 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
             f"name {procedure.environment!r} with --env"
         )
     return config
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    """Yield the texts in JSON."""
+    if isinstance(value, str):
+        yield value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(part)
 
 
 def tasks_in_environment(config: Config, evidence: SkillEvidence) -> list[Task]:

@@ -33,7 +33,7 @@ from planbook.planner import (
     whole_graph,
 )
 from planbook.settings import Settings, absolute_model
-from planbook.wording import counted
+from planbook.wording import counted, harmless
 from planbook.workers import open_model
 
 ENVIRONMENT = "world"
@@ -156,7 +156,8 @@ def run(
     )
     code, result = run_graph(file, text, arguments, settings.out)
     if not ends_in_json() and not result.problem:
-        click.echo(value_text(result.answer))
+        answer = value_text(result.answer)
+        click.echo(harmless(answer) if sys.stdout.isatty() else answer)
     return code, result
 
 

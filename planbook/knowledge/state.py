@@ -121,6 +121,10 @@ def check_environment(config: Config, library: Run) -> None:
     if library.config.env != config.env and config.environment.name not in built_on:
         names = ", ".join(sorted(built_on))
         raise BadArgument(f"{library.folder} was built on {names}, not on {config.environment.name}")
+    if not learned_in(library):
+        raise BadArgument(
+            f"{library.folder} has not begun to learn; resume it by `planbook build --resume {library.folder}`"
+        )
     if config.after is not None and config.after > (tasks := len(library.entries())):
         raise BadArgument(f"--after {config.after}: {library.folder} has {counted(tasks, 'building task')}")
 

@@ -76,7 +76,7 @@ NAMES = {
     "prompts": "prompt",
     "knowledge": "knowledge",
     "models": "model",
-    "prices": "the",
+    "prices": "the price table",
 }
 """The name of each part of the inputs in messages."""
 DECISIVE = ("data", "prompts", "knowledge")
@@ -95,7 +95,8 @@ class InputChange(NamedTuple):
         if self.part == VERSIONS:
             return f"{self.name} {self.then}, now {self.now}"
         change = "gone" if self.now is None else "new" if self.then is None else "changed"
-        return f"{NAMES[self.part]} {self.name}: {change}"
+        named = NAMES[self.part] if self.part == "prices" else f"{NAMES[self.part]} {self.name}"
+        return f"{named}: {change}"
 
 
 def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[InputChange]:

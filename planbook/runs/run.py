@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from planbook.config import Config, Invocation, differing_names
-from planbook.envs import EnvsError, Task, known_environment, known_environments
+from planbook.envs import EnvsError, Task, known_environments, load_environment
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
 from planbook.runs.folder import (
@@ -295,14 +295,14 @@ AGAIN = "again"
 
 
 def _declared(env: str) -> dict[str, Any]:
-    """Return what a loaded environment that is not installed declares, for commands that read the run."""
+    """Return what an environment that is not installed declares, for commands that read the run."""
     if env in known_environments():
         return {}
     try:
-        loaded = known_environment(env)
+        environment = load_environment(env)
     except EnvsError:
         return {}
-    return {"answering": loaded.answering, "milestones": loaded.all_milestones}
+    return {"answering": environment.answering, "milestones": environment.all_milestones}
 
 
 def set_aside(run: Run) -> frozenset[str]:

@@ -33,6 +33,8 @@ HEARTBEAT = (
 )
 """Settings with which the server notices within a minute that a worker's machine is lost, and ends its leases."""
 LOCAL_HOST = re.compile(r"(localhost|::1|127(\.\d+){3}|/.*)?")
+URL_PARAMETERS = frozenset({"host", "hostaddr", "port", "user", "password", "dbname", "sslmode", "connect_timeout"})
+"""Parameters that a recorded URL may have: others name files, or options that a server may execute."""
 ENCODINGS = ("UTF8", "SQL_ASCII")
 ADD = """
 WITH texts AS (
@@ -244,7 +246,9 @@ def check_host(place: Schema) -> None:
         parameters = conninfo_to_dict(place.url)
     except psycopg.Error as error:
         raise BadRun(f"{without_password(place.url)} is no URL of a database: {_first_line(error)}") from error
-    given = (parameters.get(name) for name in ("host", "hostaddr", "servicefile"))
+    if others := sorted(parameters.keys() - URL_PARAMETERS):
+        raise BadRun(f"{place}: run.json has the parameters {', '.join(others)}, which only your own URL may have")
+    given = (parameters.get(name) for name in ("host", "hostaddr"))
     hosts = {host for value in given if value for host in str(value).split(",")}
     named = os.environ.get("PGHOST", "").split(",")
     if foreign := sorted(host for host in hosts if host not in named and not LOCAL_HOST.fullmatch(host)):

@@ -158,7 +158,7 @@ class ResumedRun:
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - it is written until the process ends
         folder = str(following.run.folder)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "planbook", "run", "--resume", folder, *arguments(following.hosted)],
+            [sys.executable, "-P", "-m", "planbook", "run", "--resume", folder, *arguments(following.hosted)],
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=self._output,

@@ -62,7 +62,7 @@ def work_in_process(job: Job) -> Any:
     with (
         suppress(BrokenPipeError),  # it has ended before it read its job
         subprocess.Popen(
-            [sys.executable, "-c", BOOT],
+            [sys.executable, "-P", "-c", BOOT],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the driver alone

@@ -220,7 +220,7 @@ def _why_stopped(control: Control, run: Run) -> BaseException:
     if not control.abandoned:
         return EpisodeStopped()
     how = f"resume it with: planbook run --resume {run.folder}"
-    return BadRun(f"the process that played {run.folder} has ended before the run; {how}")
+    return BadRun(f"the process that played {run.folder} ended before the run was finished; {how}")
 
 
 def play_in_threads(

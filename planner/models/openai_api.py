@@ -210,7 +210,7 @@ def _http_client(url: str) -> Any:
     """Return the client for a server. Raises ModelRefused if the variables for proxies or certificates are unusable."""
     try:
         return openai.DefaultHttpxClient(trust_env=not _is_local(url))  # no proxy to this machine
-    except (ImportError, ValueError, OSError) as error:
+    except Exception as error:  # any of the HTTP library's
         given = ", ".join(name for name in os.environ if _CONNECTION_VARIABLE.fullmatch(name))
         raise ModelRefused(f"no connection can be made with the environment variables {given}: {error}") from error
 

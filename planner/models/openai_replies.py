@@ -23,7 +23,7 @@ NOT_RETRYABLE = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Error codes of a 429 response that waiting does not resolve."""
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _TOO_LONG = re.compile(
-    r"context.{0,20}(length|size|window)|(prompt|input).{0,40}(too long|too large|exceed|must be <=)"
+    r"(?P<context>context.{0,20}(length|size|window))|(prompt|input).{0,40}(too long|too large|exceed|must be <=)"
     r"|too many tokens|reduce the length|range of input length",
     re.IGNORECASE,
 )
@@ -60,7 +60,8 @@ def is_too_long(error: Failure) -> bool:
         return False
     if error.code in _CONTEXT_CODES or error.type in _CONTEXT_CODES or _status(error) == 413:
         return True
-    return _status(error) in (400, 422, 500) and _TOO_LONG.search(error.message) is not None
+    said = _TOO_LONG.search(error.message)
+    return said is not None and (_status(error) in (400, 422) or (_status(error) == 500 and bool(said["context"])))
 
 
 def is_retryable(error: Failure) -> bool:
@@ -108,7 +109,7 @@ def final_error(error: Failure, title: str, requests: int, key: str) -> ModelErr
     failure = describe(error, key).rstrip(".")
     if is_too_long(error):
         return ContextExceeded(
-            f"{title} says that the prompt is longer than it takes: {failure}. "
+            f"{title} says that the prompt is longer than it accepts: {failure}. "
             "Give the model's true context length with --sampling context=N (it counts prompt and reply), or start the "
             "server with a longer one"
         )
@@ -246,7 +247,9 @@ def chunk_of(response: Any) -> Mapping[str, Any]:
         raise BrokenStream(f"the server's answer is not JSON: {error}") from error
     if failure := whole.get("error"):
         raise openai.APIError(str(_mapping(failure).get("message") or failure), response.request, body=failure)
-    choices = whole.get("choices")
+    if "choices" not in whole:
+        raise OtherApi("it answers with JSON that is no chat completion")
+    choices = whole["choices"]
     first = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
     if not isinstance(first.get("message"), Mapping):
         raise BrokenStream("the server answered with something other than a chat completion")
@@ -272,8 +275,8 @@ def chunks_of(stream: EventStream) -> Iterator[Mapping[str, Any]]:
     empty = True
     with stream:
         try:
-            if kind == "application/json":  # from a server that does not stream
-                yield chunk_of(_read_whole(response))
+            if kind == "application/json" and not _read_whole(response).content.lstrip().startswith(b"data:"):
+                yield chunk_of(response)  # from a server that does not stream
                 return
             for chunk in stream:
                 if not isinstance(chunk, Mapping):
@@ -285,7 +288,7 @@ def chunks_of(stream: EventStream) -> Iterator[Mapping[str, Any]]:
     if empty and kind != EVENTS:
         raise OtherApi(f"it answers with {kind or 'no content type'}, where a stream of {EVENTS} was asked for")
     if stream.ended and not empty:
-        yield {"choices": [{"finish_reason": "stop"}]}  # counts only if the server gave no reason before
+        yield {"choices": [{"finish_reason": "length"}]}  # without a reason, the reply may have been cut off
 
 
 def _read_whole(response: Any) -> Any:
@@ -301,14 +304,16 @@ def _add_chunk(received: ReplyParts, chunk: Mapping[str, Any]) -> None:
     """Add one chunk. Servers omit different parts of it. Of several choices, only the first counts."""
     received.model = _text(chunk.get("model")) or received.model
     received.usage = _usage(_mapping(chunk.get("usage"))) or received.usage
-    for choice in map(_mapping, chunk.get("choices") or ()):
+    choices = chunk.get("choices")
+    for choice in map(_mapping, choices if isinstance(choices, list) else ()):
         if choice.get("index"):
             continue
         delta = _mapping(choice.get("delta"))
         received.text += _text(delta.get("content"))
         received.refusal += _text(delta.get("refusal"))
         received.reasoning += _reasoning(delta)
-        received.reason = received.reason or choice.get("finish_reason") or None
+        reason = _text(choice.get("finish_reason"))
+        received.reason = received.reason or (reason if reason != "null" else "") or None
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -250,7 +250,7 @@ def _keywords(node: ast.AST) -> int:
 
 def _names_bound(pattern: ast.pattern) -> int:
     """Return the number of names that a pattern binds. CPython compares each with all others."""
-    return sum(isinstance(part, ast.MatchAs | ast.MatchStar | ast.MatchMapping) for part in ast.walk(pattern))
+    return sum(bool(getattr(part, "name", None) or getattr(part, "rest", None)) for part in ast.walk(pattern))
 
 
 def _compiled_size(node: ast.AST) -> tuple[int, int]:

@@ -140,7 +140,7 @@ def test_a_run_keeps_its_price_table(tmp_path: Path, monkeypatch: pytest.MonkeyP
         asked = len(server.requests)
         resumed = here("run", "--resume", folder)
         assert (resumed.returncode, len(server.requests)) == (4, asked), resumed.printed
-        assert "Changed since" not in resumed.printed
+        assert "other inputs" not in resumed.printed
         finished = here("run", "--resume", folder, "--budget", "money=1000", "--json")
         again = here("rerun", folder, "--json", "--out", tmp_path / "again")
     tokens = spent(folder)["tokens"]

@@ -191,7 +191,9 @@ def test_a_joined_process_says_that_the_process_that_played_has_ended(tmp_path: 
     with closing(created(tmp_path / "run")) as run:
         report = work(job_of(run, Hosting(), 1), lambda: count(run.folder, "ask") < 3)
     assert isinstance(report.error, BadRun)
-    assert f"has ended before the run; resume it with: planbook run --resume {tmp_path / 'run'}" in str(report.error)
+    assert f"ended before the run was finished; resume it with: planbook run --resume {tmp_path / 'run'}" in str(
+        report.error
+    )
 
 
 def test_a_stop_ends_a_pause_and_is_final() -> None:

@@ -43,7 +43,7 @@ def assert_one_line(failed: Finished, code: int, *messages: str) -> None:
             for each in (
                 (0, BROKEN, ("failed after 7 requests",)),
                 (0, Refusal(401, "no such key"), ("refuses the request", "OPENAI_API_KEY")),
-                (3, TOO_LONG, ("the prompt is longer than it takes",)),
+                (3, TOO_LONG, ("the prompt is longer than it accepts",)),
             )
         ),
     ],

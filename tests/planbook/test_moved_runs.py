@@ -54,7 +54,10 @@ def test_a_file_that_changed_is_neither_executed_nor_taken_for_the_moved_one(mov
     for command in (("run", "--resume"), ("replay",), ("rerun",)):
         refused = here(*command, moved / "runs" / "r")
         assert refused.returncode == 2
-        assert f"first/{changed}, which is not there, nor unchanged beside the run; put it back" in refused.printed
+        assert (
+            f"first/{changed}, which is missing, and there is no unchanged copy beside the run; put it back"
+            in refused.printed
+        )
     assert not (moved / "executed").exists()
 
 

@@ -58,6 +58,7 @@ LISTED = [event("task", 1_000.0), event("task", 1_000.0)]
         ([event("sitting", 0.0), acted(2.0), event("sitting", 5.0), acted(6.0)], 3.0),
         ([event("sitting", 0.0), acted(2.0), OVER, event("sitting", 500.0), acted(501.0)], 4.0),
         ([event("sitting", 1_001.0), acted(1_004.0), event("sitting", 1_006.0, {"over": True})], 5.0),
+        ([event("sitting", 0.0), acted(5.0), acted(1.0), acted(6.0), acted(2.0)], 6.0),
         # the clock was set back by an hour
         ([event("sitting", 9_000.0), event("sitting", 5_410.0, {"over": True, "seconds": 10.0})], 10.0),
         ([event("sitting", 9_000.0), acted(5_410.0), event("sitting", 5_500.0), acted(5_502.0)], 2.0),

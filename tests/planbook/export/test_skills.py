@@ -137,7 +137,7 @@ def test_a_skill_for_an_environment_in_a_file_can_be_moved_with_it(tmp_path: Pat
     for name in ("notes.py", "tasks.json"):
         (skill / name).write_text((tmp_path / name).read_text())
     assert "module:notes.py:Notes, whose code would run on this machine; name it" in refusal("skills", "verify", skill)
-    assert "the option tasks=tasks.json, a file" in refusal("skills", "verify", skill, *env[:2])
+    assert "the option tasks=tasks.json, which may name code" in refusal("skills", "verify", skill, *env[:2])
     assert [planbook(*each, cwd=skill).returncode for each in commands] == [0, 0]
     elsewhere = here("skills", "verify", skill, *env, "--out", tmp_path / "again")
     assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.printed

@@ -184,7 +184,7 @@ def test_a_lasting_refusal_has_advice_and_not_the_key(server: Server, trouble: R
 )
 def test_a_prompt_too_long_is_its_own_error(server: Server, trouble: Refusal) -> None:
     server.troubles += [trouble]
-    with pytest.raises(ContextExceeded, match=r"longer than it takes.*--sampling context=N"):
+    with pytest.raises(ContextExceeded, match=r"longer than it accepts.*--sampling context=N"):
         model(server).complete(ASK, Sampling())
     assert len(server.requests) == 1
 
@@ -292,7 +292,8 @@ STOP = chunk(choice(reason="stop"))
 def test_a_stream_may_have_another_form(server: Server, chunks: list[object]) -> None:
     server.troubles += [streamed(*chunks)]
     reply = model(server).complete(ASK, Sampling())
-    assert (reply.text, reply.finish, len(server.requests)) == (TEXT, "stop", 1)
+    finish = "length" if chunks[-1] == "[DONE]" else "stop"  # without a reason, it may have been cut off
+    assert (reply.text, reply.finish, len(server.requests)) == (TEXT, finish, 1)
 
 
 @pytest.mark.parametrize(

@@ -41,5 +41,5 @@ def test_a_real_model_answers_is_cut_and_is_recorded(tmp_path: Path) -> None:
 
 
 def test_a_real_server_says_when_a_prompt_is_too_long() -> None:
-    with pytest.raises(ContextExceeded, match="longer than it takes"):
+    with pytest.raises(ContextExceeded, match="longer than it accepts"):
         OpenAIModel(NAME, base_url=URL).complete([Message(role="user", content="word " * 200_000)], Sampling())
