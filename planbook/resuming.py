@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from planbook.compare.reruns import kept_steps
 from planbook.config import Config
 from planbook.console import ERRORS
 from planbook.envs import Selection, Task, validation_faults
@@ -163,6 +162,7 @@ def prepare_fork(
     An episode of a building run gets the knowledge that the run had before it. Raises BadArgument if the episode has
     fewer than ``at`` actions, or if a plan is given and the last of them ended the episode.
     """
+    from planbook.compare.reruns import kept_steps
     from planbook.planner import read_trajectory
 
     with closing(Run.open(folder)) as run:
