@@ -32,7 +32,7 @@ from planbook.wording import counted, listed
 from planbook.workers import Hosting
 
 if TYPE_CHECKING:
-    from planbook.planner import GivenCode, Trajectory
+    from planbook.planner import GivenCode
 
 MADE_OF = "made_of"
 """Key of all present inputs in the event of an invocation that found changes, or the original inputs again."""
@@ -162,6 +162,7 @@ def prepare_fork(
     An episode of a building run gets the knowledge that the run had before it. Raises BadArgument if the episode has
     fewer than ``at`` actions, or if a plan is given and the last of them ended the episode.
     """
+    from planbook.compare.reruns import kept_steps
     from planbook.planner import read_trajectory
 
     with closing(Run.open(folder)) as run:
@@ -176,7 +177,7 @@ def prepare_fork(
     if builds and without:  # a building run shows all rules, whatever the task
         new |= {"library": str(folder.resolve()), "after": entry.index, "without": (*new["without"], RETRIEVAL)}
     if plan is not None:
-        kept = _kept_steps(episode, at)
+        kept = kept_steps(episode, at)
         if kept and (kept[-1].observation.terminated or kept[-1].observation.truncated):
             raise BadArgument(
                 f"--at {at}: action {at} ended the episode, so the plan would never run; give a smaller number"
@@ -197,21 +198,6 @@ def prepare_fork(
     )
     tasks = [task for task in repeat.tasks if task.id == entry.task.id]
     return repeat._replace(config=config.model_copy(update=new), tasks=tasks, forked=fork)
-
-
-def _kept_steps(episode: "Trajectory", at: int) -> list[Step]:
-    """Return the steps kept up to action ``at``: those of the round under way by then, without undone ones."""
-    for played in episode.rounds:
-        if at <= len(played.steps):
-            break
-        at -= len(played.steps)
-    steps = list(played.steps[:at])
-    undone: set[int] = set()
-    for rewind in played.rewinds:
-        taken = sum((step.order or 0) < rewind.order for step in steps)
-        if at and rewind.order < (steps[-1].order or 0):
-            undone |= set(range(rewind.kept, taken))
-    return [step for number, step in enumerate(steps) if number not in undone]
 
 
 def _repeated(step: Step) -> str:

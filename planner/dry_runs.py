@@ -99,7 +99,7 @@ def dry_run_of(
 ) -> Callable[[str], list[Fault]]:
     """Return a function that finds the actions of an episode's next cell that are certain to fail when reached.
 
-    ``steps`` returns the episode's steps so far; ``plan_task`` is the ``task`` of plan code. The function finds nothing
+    ``steps`` returns the steps before the cell; ``plan_task`` is the ``task`` of plan code. The function finds nothing
     if no preconditions are declared.
     """
     declared = environment.preconditions(task, environment.options)

@@ -157,8 +157,8 @@ class Episode:
         ``source`` is the origin of the code; ``thought`` is the text that came with it. The cell ends before it takes
         more than ``actions`` actions; a cell that is ended early leaves no definitions.
         """
-        frame, first_step = self._innermost(), len(self.steps)
-        frame.begin_cell(actions)
+        frame = self._innermost()
+        frame.begin_cell(actions, len(self.steps))
         thought = thought or Thought()
         if faults := frame.faults(code):
             return self._close_cell(frame, code, source, thought, faults_feedback(faults, self.environment))
@@ -166,9 +166,9 @@ class Episode:
             with unwrap_method_errors():
                 result = frame.session.run(code, source)
             frame.add_names(code, result)
-            feedback = result_feedback(result, self._steps_since(first_step))
+            feedback = result_feedback(result, self._steps_of_cell(frame))
         except (CellOver, EpisodeOver) as over:
-            feedback = self._feedback_of_end(over, frame, first_step)
+            feedback = self._feedback_of_end(over, frame)
             self._close_cell(frame, code, source, thought, feedback)
             if isinstance(over, EpisodeOver):
                 raise
@@ -191,8 +191,8 @@ class Episode:
         after it. If the episode streams, each statement runs as soon as it has arrived, and the reply
         is stopped after that statement.
         """
-        frame, first_step = self._innermost(), len(self.steps)
-        frame.begin_cell(actions)
+        frame = self._innermost()
+        frame.begin_cell(actions, len(self.steps))
 
         def new_reader(note: RecordPiece) -> StreamingPlan:
             return StreamingPlan(frame, role, note, waits=not self.settings.stream)
@@ -201,28 +201,28 @@ class Episode:
             answer = frame.scope.stream(role, prompt, new_reader, history=history, sample=sample, **variables)
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
-        return PlanResult(self._close_streamed(frame, role, answer.value, first_step), answer.history)
+        return PlanResult(self._close_streamed(frame, role, answer.value), answer.history)
 
-    def _close_streamed(self, frame: Frame, source: str, streamed: StreamedPlan, first_step: int) -> Feedback:
+    def _close_streamed(self, frame: Frame, source: str, streamed: StreamedPlan) -> Feedback:
         """Close the cell of a streamed plan. Raises the error that ended it, except CellOver."""
         over = streamed.error
         if isinstance(over, CellOver | EpisodeOver):
-            feedback = self._feedback_of_end(over, frame, first_step)
+            feedback = self._feedback_of_end(over, frame)
         elif over is not None:
             raise over
         else:
-            feedback = stream_feedback(streamed, self._steps_since(first_step))
+            feedback = stream_feedback(streamed, self._steps_of_cell(frame))
             self._incomplete += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
         self._close_cell(frame, streamed.code, source, streamed.thought, feedback)
         if isinstance(over, EpisodeOver):
             raise over
         return feedback
 
-    def _feedback_of_end(self, over: CellOver | EpisodeOver, frame: Frame, first_step: int) -> Feedback:
+    def _feedback_of_end(self, over: CellOver | EpisodeOver, frame: Frame) -> Feedback:
         kind = FeedbackKind.UNFINISHED
         if isinstance(over, EpisodeOver):
             kind = FeedbackKind.DONE if self.environment.ended else FeedbackKind.LIMIT
-        return end_feedback(kind, str(over), frame.session.output, self._steps_since(first_step))
+        return end_feedback(kind, str(over), frame.session.output, self._steps_of_cell(frame))
 
     @contextmanager
     def frame(
@@ -245,7 +245,13 @@ class Episode:
             from planbook.planner.dry_runs import dry_run_of  # few runs check their cells in this way
 
             plan_task = {**seen_task(self.task, self.observation), **(task or {})}
-            frame.dry_run = dry_run_of(self.environment, self._own_task, frame.functions, plan_task, lambda: self.steps)
+            frame.dry_run = dry_run_of(
+                self.environment,
+                self._own_task,
+                frame.functions,
+                plan_task,
+                lambda: self.steps[: frame.first_step],
+            )
         try:
             yield frame
         finally:
@@ -378,11 +384,11 @@ class Episode:
         seed = f"{self.settings.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         return self._frames.open(scope, task, seed, functions, helpers)
 
-    def _steps_since(self, first_step: int) -> CellSteps:
-        """Return the steps of a cell that began after this number of steps."""
-        earlier = islice(reversed(self.steps), len(self.steps) - first_step, None)
+    def _steps_of_cell(self, frame: Frame) -> CellSteps:
+        """Return the steps of the frame's cell, and of the frames opened in it."""
+        earlier = islice(reversed(self.steps), len(self.steps) - frame.first_step, None)
         before = next((step.observation for step in earlier if not step.undone), self.observation)
-        return CellSteps(self.environment, self.steps[first_step:], before)
+        return CellSteps(self.environment, self.steps[frame.first_step :], before)
 
     def _close_cell(self, frame: Frame, code: str, source: str, thought: Thought, feedback: Feedback) -> Feedback:
         cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, thought=thought, feedback=feedback)

@@ -54,6 +54,8 @@ class Frame:
     """Returns a fault for each action of a cell that cannot succeed; none where dry runs are off."""
     actions: int | None = None
     """Number of actions that the running cell may still take; None if only the episode limits them."""
+    first_step: int = 0
+    """Number of steps before the running cell."""
     _printed: int = 0
     _last_mark: int = 0
     _marks: list[int] = field(default_factory=list)
@@ -76,9 +78,9 @@ class Frame:
         del self._marks[self._marks.index(mark) + 1 :]
         return True
 
-    def begin_cell(self, actions: int | None) -> None:
+    def begin_cell(self, actions: int | None, first_step: int) -> None:
         """Begin a cell. ``actions`` is the number that it may take; None if only the episode limits them."""
-        self.actions, self._printed = actions, 0
+        self.actions, self.first_step, self._printed = actions, first_step, 0
 
     def count_down(self, action: Action) -> None:
         """Count one more action of the running cell. Raises CellOver if the cell has used up its actions."""

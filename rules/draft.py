@@ -289,9 +289,13 @@ class Draft:
     def _unknown_citations(self) -> list[EditFault]:
         """Return faults for changed rules that name an unknown id, since a later rule might get that id."""
         before = {rule.id: set(cites(rule)) for rule in self._before.active}
-        known = {*self._rules, *self._deleted, *self._refused}
+        known = {*self._rules, *self._deleted, *self._assigned}
+        left_out = "this rule is not permitted, and was left out: do not name it"
         return [
-            self._fault(number, f"the text names {cited}, but {self.book.why_unknown(cited)}")
+            self._fault(
+                number,
+                f"the text names {cited}, but {left_out if cited in self._refused else self.book.why_unknown(cited)}",
+            )
             for id, number in self._last.items()
             if id in self._rules
             for cited in cites(self._rules[id])

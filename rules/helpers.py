@@ -32,8 +32,9 @@ def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[str]:
 def helper_code(sources: Iterable[str], environment: type[Environment], options: BaseModel | None = None) -> str:
     """Return the functions and classes that the sources define, with their imports and constants. Never raises.
 
-    The code holds only definitions, which cannot fail. The first definition of a name wins; the environment's own
-    helpers take precedence. Definitions that are not safe are left out, with everything that needs them.
+    The code holds only definitions, which cannot fail. The first definition of a name wins, and what needs another one
+    is left out; only the environment's own helpers replace those of the sources. Definitions that are not safe are left
+    out, with everything that needs them.
     """
     collection = _Collection(environment, options)
     for code in sources:
@@ -56,10 +57,6 @@ class _HelperPart:
     @property
     def is_import(self) -> bool:
         return isinstance(self.node, ast.Import | ast.ImportFrom)
-
-    def may_stand_for(self, other: "_HelperPart") -> bool:
-        """Return True if this part may replace the other: both are functions or classes, or they are the same code."""
-        return (self.is_definition and other.is_definition) or ast.dump(self.node) == ast.dump(other.node)
 
 
 class _Collection:
@@ -86,9 +83,14 @@ class _Collection:
         new = [part for part in parts if part.name not in defined]
         imports = [ast.unparse(part.node) for part in (*defined.values(), *new) if part.is_import]
         candidate = [*self.parts, *new]
-        fits = all(defined[part.name].may_stand_for(part) for part in parts if part.name in defined)
+        fits = all(self._may_stand_for(defined[part.name], part) for part in parts if part.name in defined)
         if fits and all(self._is_safe(part, imports) for part in new) and not self._faults(candidate):
             self.parts = candidate
+
+    def _may_stand_for(self, part: _HelperPart, other: _HelperPart) -> bool:
+        """Return True if both are the same code, or if a function or class is the environment's."""
+        is_given = part.name in self._environment and part.is_definition and other.is_definition
+        return is_given or ast.dump(part.node) == ast.dump(other.node)
 
     def _is_safe(self, part: _HelperPart, imports: Collection[str]) -> bool:
         """Return True if a part has its own lines, a name that is not reserved, and is safe to run anywhere."""

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from planbook.knowledge import learned_in
-from planbook.planner import Ending, JournalMismatch, Outcome, Step, call_of
+from planbook.planner import Ending, JournalMismatch, Outcome, Step, Trajectory, call_of, read_trajectory
 from planbook.replay import describe_mismatch
 from planbook.results.statistics import sign_flips
-from planbook.runs import Entry, Run, last_path, recorded_endings
+from planbook.runs import Entry, Fork, Run, last_path, recorded_endings
 from planbook.store import RESTART
 from planbook.wording import cause_of, outcome_of
 
@@ -115,7 +115,7 @@ Played = tuple[Run, Entry, Ending | None]
 
 
 def _compare(one: Played, other: Played) -> RepeatedEpisode:
-    (_, entry, before), (second, _, after) = one, other
+    (first, entry, before), (second, _, after) = one, other
     fields: dict[str, Any] = {
         "task": entry.task.id,
         "repeat": entry.repeat,
@@ -126,8 +126,12 @@ def _compare(one: Played, other: Played) -> RepeatedEpisode:
     }
     if before is None or after is None or before.outcome is Outcome.BROKEN:
         return RepeatedEpisode(**fields, way=Way.NOT_COMPARED)
-    events = _actions if second.forked else _events
-    difference = first_difference(events(*one[:2]), events(*other[:2]))
+    if second.forked:
+        planned = second.forked if second.config.planner != first.config.planner else None
+        actions = actions_taken(first, entry, planned), actions_taken(*other[:2])
+        difference = first_difference(*map(_numbered, actions))
+    else:
+        difference = first_difference(_events(*one[:2]), _events(*other[:2]))
     differs = (before.outcome, before.cause) != (after.outcome, after.cause)
     if difference is None and not differs:
         return RepeatedEpisode(**fields, way=Way.SAME)
@@ -149,14 +153,35 @@ def _events(run: Run, entry: Entry) -> dict[EventPlace, Any]:
     return {(row.scope.removeprefix(path), row.kind, row.n): _essential(row.kind, row.body) for row in rows}
 
 
-def actions_taken(run: Run, entry: Entry) -> list[str]:
-    """Return the actions of an episode with their observations, regardless of the cells that called them."""
-    steps = (Step.model_validate(row.body) for row in run.store.events(last_path(run, entry), "act"))
+def kept_steps(episode: Trajectory, at: int) -> list[Step]:
+    """Return the steps that a plan forked at action ``at`` repeats: those of the round by then, without undone ones."""
+    for played in episode.rounds:
+        if at <= len(played.steps):
+            break
+        at -= len(played.steps)
+    steps = list(played.steps[:at])
+    undone: set[int] = set()
+    for rewind in played.rewinds:
+        taken = sum((step.order or 0) < rewind.order for step in steps)
+        if at and rewind.order < (steps[-1].order or 0):
+            undone |= set(range(rewind.kept, taken))
+    return [step for number, step in enumerate(steps) if number not in undone]
+
+
+def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[str]:
+    """Return the actions of an episode with their observations, regardless of the cells that called them.
+
+    Of those before a ``planned`` fork, which goes on with a plan, only those that it repeats.
+    """
+    path = last_path(run, entry)
+    steps = [Step.model_validate(row.body) for row in run.store.events(path, "act")]
+    if planned:
+        steps[: planned.at] = kept_steps(read_trajectory(path, run.store.events(path)), planned.at)
     return [f"{call_of(step.action)} -> {step.observation.text}" for step in steps]
 
 
-def _actions(run: Run, entry: Entry) -> dict[EventPlace, Any]:
-    return {("", "action", number): line for number, line in enumerate(actions_taken(run, entry))}
+def _numbered(actions: Iterable[str]) -> dict[EventPlace, Any]:
+    return {("", "action", number): line for number, line in enumerate(actions)}
 
 
 def _essential(kind: str, body: Any) -> Any:

@@ -168,11 +168,11 @@ class PlanSession:
     def _run(self, episode: Episode, frame: Frame, code: GivenCode) -> PlanAnswer:
         if self._ended:
             raise SessionFailed(f"{self._ended.rstrip('.')}. {BEGIN}")
+        frame.begin_cell(None, len(episode.steps))
         if faults := frame.faults(code.code):
             return PlanAnswer(faults=list(map(PlanFault.of, faults)))
         before = episode.actions
         try:
-            frame.begin_cell(None)
             ran = frame.session.run(code.code, code.source)
             frame.add_names(code.code, ran)
         except EpisodeOver as over:

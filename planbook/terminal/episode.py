@@ -166,7 +166,8 @@ def _span(span: RecordedSpan) -> Pieces:
         line.append(": ").append_text(text(status, STYLES.get(status, NOTE)))
     yield line
     for name, value in span.data.items():
-        if name not in IN_TITLE and value not in (None, "", [], {}, False) and str(value) not in span.title:
+        told = isinstance(value, str) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", span.title)
+        if name not in IN_TITLE and value not in (None, "", [], {}, False) and not told:
             yield _indented(_titled(name, _folded(value, lines=2)))
 
 

@@ -1,14 +1,15 @@
 """`planbook fork` plays an episode on from any of its actions: with a plan, another model, or without a rule."""
 
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from planbook.compare.reruns import kept_steps
 from planbook.envs import Action, Observation, Task
 from planbook.planner import Step, Trajectory
 from planbook.planner.trajectory import Rewind, Round
-from planbook.resuming import _kept_steps
 from tests.command import ROOT
 from tests.flows import asks, events, here, prompt, refusal, scripted
 from tests.reading import reading
@@ -117,6 +118,27 @@ def test_an_action_that_failed_fails_again_without_ending_the_plan(tmp_path: Pat
     assert len(events(tmp_path / "b", "cell", "task/0")) == 2
 
 
+REPLIES = count()
+
+
+def open_in_turn(messages: Any, sampling: Any) -> str:
+    """Open box_1, box_2 and box_3 in turn, in every round of the episode."""
+    return f"```python\nagent.open('box_{next(REPLIES) % 3 + 1}')\n```"
+
+
+def test_a_plan_diverges_after_the_actions_that_it_repeats(tmp_path: Path) -> None:
+    run, then = tmp_path / "run", tmp_path / "then.py"
+    then.write_text("agent.open('box_5')\n")
+    toy = ("--env", "toy", "--types", "fetch", "--seeds", 0, "--model", f"scripted:{__file__}:open_in_turn")
+    here("run", *toy, "--planner", "try-again", "--out", run)
+    second = next(number for number, act in enumerate(events(run, "act", "task/0")) if act.scope == "task/0/round/1")
+    assert actions(run)[0] != actions(run)[second]
+    (compared,) = fork(run, 0, second + 1, "--plan", then)["episodes"]
+    assert compared["event"] == "action 2"
+    assert compared["expected"].endswith(actions(run)[second + 1][1]["text"])
+    assert compared["actual"].startswith("agent.open('box_5')")
+
+
 @pytest.mark.deep
 def test_the_same_model_repeats_the_episode_from_every_action(played: Path, tmp_path: Path) -> None:
     for at in (0, 1, len(actions(played))):
@@ -206,4 +228,4 @@ def test_a_plan_repeats_the_actions_that_were_not_undone() -> None:
     rewinds = (Rewind(order=8, scope="s", kept=2), Rewind(order=90, scope="s", kept=0))
     episode = Trajectory(task=TASK, rounds=(Round(number=0, steps=steps, rewinds=rewinds),))
     kept = {0: "", 3: "abx", 4: "abxy", 5: "abc", 6: "abcd"}
-    assert {at: "".join(step.action.name for step in _kept_steps(episode, at)) for at in kept} == kept
+    assert {at: "".join(step.action.name for step in kept_steps(episode, at)) for at in kept} == kept

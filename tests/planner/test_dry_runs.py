@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.envs import Action
+from planbook.envs import Action, Selection
+from planbook.envs.tabletop import Tabletop
 from planbook.envs.toy import Toy
-from planbook.planner import Episode, EpisodeSettings, MemoryJournal
+from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, play
 from planbook.planner.agent import functions_to_check
 from planbook.planner.dry_runs import dry_run_of
+from planbook.planner.roles import Roles
 from planbook.planner.types import FeedbackKind, Step
 from planbook.sandbox import Sandbox
+from tests.planner.pieces import Piecewise
 from tests.planner.players import TASK
 
 CALLS = st.one_of(
@@ -38,6 +41,23 @@ def test_a_cell_is_checked_against_the_actions_before_it(playing: Episode) -> No
         assert "take('apple', 'box_2') cannot succeed: box_2 was not opened" in refused.text
         assert len(playing.steps) == 1, "nothing of the cell was run"
         assert playing.run("agent.take('apple', 'box_1')").kind is FeedbackKind.UNFINISHED
+
+
+def test_a_plan_that_streams_is_checked_from_the_state_before_its_first_action(sandbox: Sandbox) -> None:
+    moves = [
+        f"agent.pick_place('{block}', '{spot}')\n"
+        for block, spot in (("orange_block", "spot_3"), ("pink_block", "spot_4"))
+    ]
+    model = Piecewise(
+        [f"```python\n{moves[0]}print(1)\n{moves[1]}print(2)\n```\n"], lambda text: text.splitlines(keepends=True)
+    )
+    task = Tabletop.tasks(Selection(ids=("put_block_in_bowl/0",)))[0]
+    settings = EpisodeSettings(actions=10, dry_run=True, stream=True)
+    roles, method = Roles(lambda role: model, {}), METHODS["code-as-policies"]
+    streaming = Episode(task, Tabletop(), sandbox, MemoryJournal(), settings=settings, roles=roles)
+    play(streaming, method.play, method.options())
+    assert [feedback.text for feedback in streaming.feedbacks if feedback.faults] == []
+    assert [step.action.args[0] for step in streaming.steps] == ["orange_block", "pink_block"]
 
 
 def test_a_frame_that_replaces_actions_has_no_dry_run(playing: Episode) -> None:

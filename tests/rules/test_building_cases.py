@@ -102,6 +102,14 @@ def test_a_rule_does_not_build_on_one_that_was_left_out(sandbox: Sandbox) -> Non
     assert result.change.on(BOOK) == result.book
 
 
+def test_a_rule_does_not_name_one_that_was_left_out(sandbox: Sandbox) -> None:
+    linked = 'rule_system.write_rule(content=f"Look twice; {way} has more.", type="Special Mechanism")'
+    reply = f"### Code\n```python\nway = rule_system.{PROCESS}\n{linked}\nrule_system.{STOP}\n```"
+    result, model = build(sandbox, FAILURE, AGENT, reply, edits(FOUND, STOP))
+    assert "the text names rule_4, but this rule is not permitted, and was left out: do not name it" in model.prompt(2)
+    assert written(result) == [("rule_4", RuleType.SPECIAL_PHENOMENON)]
+
+
 def test_a_missing_verdict_is_asked_for_again(sandbox: Sandbox) -> None:
     result, model = build(sandbox, INDIRECT, "I think the agent erred.", AGENT, edits(REWORDED, STOP))
     assert "there is no verdict" in model.prompt(1)

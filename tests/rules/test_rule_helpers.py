@@ -159,11 +159,13 @@ def test_an_example_may_be_indented_or_fenced(code: str) -> None:
     assert bound_names(helper_code([code], Toy)) == {"f"}
 
 
-def test_the_first_of_two_functions_with_one_name_is_used_by_both_sources(sandbox: Sandbox) -> None:
+def test_a_helper_that_needs_another_function_of_the_same_name_is_left_out(sandbox: Sandbox) -> None:
     first = "def find(thing):\n    return 'first ' + thing"
     second = "def find(thing):\n    return 'second ' + thing\ndef fetch(thing):\n    return find(thing)"
-    helpers = helper_code([first, second, first], Toy)
-    assert defined(sandbox, helpers, "print(fetch('key'))")[1] == "first key\n"
+    same = f"{first}\ndef bring(thing):\n    return find(thing)"
+    helpers = helper_code([first, second, same], Toy)
+    assert bound_names(helpers) == {"find", "bring"}
+    assert defined(sandbox, helpers, "print(bring('key'))")[1] == "first key\n"
 
 
 def test_definitions_that_do_not_fit_earlier_ones_are_left_out() -> None:

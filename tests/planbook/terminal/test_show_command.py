@@ -138,6 +138,8 @@ def test_subtasks_are_indented_below_their_parents(adapt: Path, monkeypatch: pyt
     assert indents["fetch 1 gray dye (planner)"] < indents["fetch 1 black dye (crafted from 1 ink sac) (executor)"]
     stripped = {line.strip() for line in lines}
     assert {"subtask fetch 1 gray dye (planner): done", "subtask fetch 1 gray dye (executor): failed"} <= stripped
+    replies = [line for line in show(adapt, "test/11").splitlines() if line.lstrip().startswith("replies: ")]
+    assert len(replies) == sum("(executor)" in line for line in lines), "also where the goal has the same number"
     monkeypatch.setattr("planbook.console.PLAIN_WIDTH", 60)
     assert max(map(len, show(adapt, "test/11").splitlines())) <= 60, "no line is wider than the terminal"
 
