@@ -236,9 +236,9 @@ class Pursuit:
         try:
             done, reason = self._reach(action)
         except EpisodeOver as over:
-            last = self._episode.steps[first_step:][-1:]
-            done = self._episode.environment.ended and all(step.observation.accepted for step in last)
-            self._end(span, first_step, done, last[0].observation.text if done and last else str(over))
+            if last := self._episode.steps[first_step:][-1:]:  # without an action, it was not tried
+                done = self._episode.environment.ended and last[0].observation.accepted
+                self._end(span, first_step, done, last[0].observation.text if done else str(over))
             raise
         self._end(span, first_step, done, reason)
         return GoalResult(goal, call_of(action), done, reason)
