@@ -98,6 +98,13 @@ def test_inner_monologue_names_one_goal_at_a_time(sandbox: Sandbox) -> None:
     assert "1 pickaxe" in voices.whole(3), "the whole conversation is in the prompt"
 
 
+def test_inner_monologue_reaches_a_goal_that_is_named_before_done(sandbox: Sandbox) -> None:
+    voices = Voices(planner=[f"{code(LOGS)}\nDONE", "DONE"])
+    _, playing = played(sandbox, voices, "inner-monologue")
+    assert [step.action.name for step in playing.steps] == ["mine"]
+    assert "was reached" in voices.prompts()[1]
+
+
 def test_inner_monologue_ends_with_the_actions(sandbox: Sandbox) -> None:
     voices = Voices(planner=[code(PICKAXE)] * 9)
     ending, playing = played(sandbox, voices, "inner-monologue", actions=5)

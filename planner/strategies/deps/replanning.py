@@ -27,6 +27,7 @@ from planbook.planner.strategies.deps.pursuit import (
     PursuitResult,
 )
 from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
+from planbook.sandbox import read_reply
 
 EXPLAINER = "explainer"
 DEMONSTRATION, EXPLAINED = "deps", "explained"
@@ -207,11 +208,12 @@ def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
 
 
 def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
-    """Return a plan of only the first goal in a reply; of no goal if the reply declares the task done.
+    """Return a plan of only the first goal in a reply; of no goal if the reply has no code and declares the task done.
 
     Raises ValueError.
     """
-    return GoalPlan(goals=() if says_done(reply) else collect(episode, role, reply).goals[:1])
+    is_last = says_done(reply) and read_reply(reply).problem is not None
+    return GoalPlan(goals=() if is_last else collect(episode, role, reply).goals[:1])
 
 
 def says_done(reply: str) -> bool:
