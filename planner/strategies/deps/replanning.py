@@ -112,7 +112,7 @@ def follow_plans(
                 history, description = unusable.conversation, PROMPTS["deps/no_plan"].render(problem=str(unusable))
             else:
                 pursued = pursuit.follow(plan)
-                if not left:
+                if not left and not (pursued.claim and plan.no_goals):  # its other lines named no goal to reach
                     episode.claim(pursued.claim, CLAIM_AUTHOR)
                 description = describe(episode, PROMPTS[manner.failure], pursued, plan.no_goals)
                 if left and manner.explains:
