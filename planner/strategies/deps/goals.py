@@ -61,8 +61,9 @@ def goal_docs(environment: Environment) -> ActionDocs:
 def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Read the goals of a plan. Raises ValueError if the reply is not a plan.
 
-    Without a fence, the lines below the code belong to the plan. A line that is not a valid call stands for the most similar goal (appendix C.4). A line similar to none is
-    listed in ``no_goals``; the other lines are not affected.
+    Without a fence, the lines below the code belong to the plan. A line that is not a valid call stands for the
+    most similar goal (appendix C.4). A line similar to none is listed in ``no_goals``; the other lines are not
+    affected.
     """
     parsed = read_reply(reply)
     code = parsed.code if parsed.problem is None else _line_by_line(parsed.code, reply, str(parsed.problem))
