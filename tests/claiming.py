@@ -22,6 +22,11 @@ def mines(messages: Sequence[Message], sampling: Sampling) -> str:
     return code("agent.mine({'log': 1})")
 
 
+def mines_and_sings(messages: Sequence[Message], sampling: Sampling) -> str:
+    """Reply as a planner of goals whose plan has a line that names no goal."""
+    return code("agent.mine({'log': 1})\nagent.sing('a song about the moon')")
+
+
 def crafts(messages: Sequence[Message], sampling: Sampling) -> str:
     """Reply as a planner of goals whose plan is one action that cannot be done."""
     return code("agent.craft({'pickaxe': 1}, {'planks': 3, 'stick': 2})")

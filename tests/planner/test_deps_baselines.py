@@ -98,6 +98,13 @@ def test_inner_monologue_names_one_goal_at_a_time(sandbox: Sandbox) -> None:
     assert "1 pickaxe" in voices.whole(3), "the whole conversation is in the prompt"
 
 
+def test_inner_monologue_reaches_a_goal_that_is_named_before_done(sandbox: Sandbox) -> None:
+    voices = Voices(planner=[f"{code(LOGS)}\nDONE", "DONE"])
+    _, playing = played(sandbox, voices, "inner-monologue")
+    assert [step.action.name for step in playing.steps] == ["mine"]
+    assert "was reached" in voices.prompts()[1]
+
+
 def test_inner_monologue_ends_with_the_actions(sandbox: Sandbox) -> None:
     voices = Voices(planner=[code(PICKAXE)] * 9)
     ending, playing = played(sandbox, voices, "inner-monologue", actions=5)
@@ -178,13 +185,26 @@ def test_a_controller_needs_a_list_of_possible_actions(sandbox: Sandbox) -> None
         ("**Answer: done**", Move(None, True)),
         ("Answer: Impossible: there is no mug", Move(None, False, "there is no mug")),
         ("impossible", Move(None, False, "The controller found it impossible.")),
+        ("**2.**", Move(1)),
+        ("**Answer**: 3 (open drawer_2)", Move(2)),
+        ("Answer: done: 2 mugs are in drawer_1", Move(None, True, "2 mugs are in drawer_1")),
     ],
 )
 def test_a_decision_is_read_from_the_last_line(text: str, move: Move) -> None:
     assert read_move(text, 3) == move
 
 
-@pytest.mark.parametrize("text", ["", "Open box 1", "Answer: 0", "Answer: 4", f"Answer: {'9' * 5000}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "Open box 1", "Answer: 0", "Answer: 4", f"Answer: {'9' * 5000}"),
+        "2 boxes look promising, I cannot tell",
+        "Done looking here; next I would open drawer_2",
+        "The answer: 3 or 2",
+        "Answer: 2 is impossible, so done",
+        "I cannot answer 2 questions",
+    ],
+)
 def test_a_reply_without_a_decision_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"no decision|no action"):
         read_move(text, 3)

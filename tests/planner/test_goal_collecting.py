@@ -91,6 +91,20 @@ def test_a_list_that_is_not_python_is_read_line_by_line(episode: Episode, reply:
 
 
 @pytest.mark.parametrize(
+    "reply",
+    [
+        "agent.mine({'sand': 1})\nmine 1 log\n\nGood luck!",
+        "Sand first.\nagent.mine({'sand': 1})\n2. agent.mine({'log': 1})\nGood luck!",
+        "def obtain():\n    agent.mine({'sand': 1})\n\nmine 1 log\nGood luck!",
+    ],
+)
+def test_without_a_fence_the_lines_below_the_code_are_read_too(episode: Episode, reply: str) -> None:
+    plan = collect(episode, "planner", reply)
+    assert [goal.action for goal in plan.goals] == [SAND, LOG]
+    assert plan.no_goals == ("Good luck!",)
+
+
+@pytest.mark.parametrize(
     ("reply", "why"),
     [
         ("I cannot do that, it is too hard.", "no Python code"),

@@ -61,15 +61,18 @@ def goal_docs(environment: Environment) -> ActionDocs:
 def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Read the goals of a plan. Raises ValueError if the reply is not a plan.
 
-    A line that is not a valid call stands for the most similar goal (appendix C.4). A line similar to none is
-    listed in ``no_goals``; the other lines are not affected.
+    Without a fence, the lines below the code belong to the plan. A line that is not a valid call stands for the
+    most similar goal (appendix C.4). A line similar to none is listed in ``no_goals``; the other lines are not
+    affected.
     """
     parsed = read_reply(reply)
     code = parsed.code if parsed.problem is None else _line_by_line(parsed.code, reply, str(parsed.problem))
+    below = "" if parsed.closed else _goal_lines(parsed.after.split("\n"))  # only a fence ends the plan
     collector = _Collector(episode.environment)
     with episode.frame("collect", collector.functions(), JSON_NAMES) as frame:
-        collector.frame, collector.lines = frame, code.split("\n")
-        code = collector.runnable(code)
+        collector.frame = frame
+        code = "\n".join(collector.runnable(part) for part in (code, below) if part)
+        collector.lines = code.split("\n")
         feedback = episode.run(code, source=role, thought=read_thought(parsed.before))
     if collector.too_many:
         raise ValueError(
@@ -199,9 +202,13 @@ def _line_by_line(code: str, reply: str, problem: str) -> str:
         listed = [line for line in code.split("\n") if not line.lstrip().startswith("#")]
     else:
         listed = [line for line in reply.split("\n") if _LIST_MARK.match(line)]
-    goals = [goal for goal in (_LIST_MARK.sub("", line).strip() for line in listed) if not _NO_GOAL.match(goal)]
-    if not goals:
-        raise ValueError(problem)
+    if goals := _goal_lines(listed):
+        return goals
+    raise ValueError(problem)
+
+
+def _goal_lines(lines: Sequence[str]) -> str:
+    goals = [goal for goal in (_LIST_MARK.sub("", line).strip() for line in lines) if not _NO_GOAL.match(goal)]
     return "\n".join(goal if _is_call(goal) else f"{UNCLEAR}({goal!r})" for goal in goals)
 
 

@@ -25,7 +25,13 @@ from planbook.planner.strategies.deps.goals import Goal, GoalPlan
 from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, select
 
 CONTROLLER = "controller"
-_ANSWER = re.compile(r"(?:.*\banswer(?:\s+is)?\b\s*[:=]?)?\W*(\d{1,4}|done|impossible)\b\W*(.*)", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"""(?P<prefix>.*\banswer(?:\s+is\b|[^\w:=]*[:=]))?\W*
+    (?:(?P<number>\d{1,4})\b(?!.*\b(?:\d+|done|impossible)\b)|(?P<word>done|impossible)\b)\W*
+    (?(prefix)(?P<why>.*))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A decision, with no second one beside a number. Without the prefix it stands alone, since it may be part of prose."""
 
 
 class Move(NamedTuple):
@@ -72,17 +78,17 @@ def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str
 def read_move(text: str, count: int) -> Move:
     """Return the decision in a reply's last line. Raises ValueError if there is none, or no action with that number."""
     lines = [line for line in text.splitlines() if line.strip()]
-    match = _ANSWER.match(lines[-1]) if lines else None
+    match = _ANSWER.fullmatch(lines[-1]) if lines else None
     if match is None:
         raise ValueError(
             "the last line holds no decision; end with 'Answer: ' and a number, 'done' or 'impossible: why'"
         )
-    if match[1].isdecimal():
-        if not 1 <= int(match[1]) <= count:
-            raise ValueError(f"there is no action {match[1]}; the list goes from 1 to {count}")
-        return Move(int(match[1]) - 1)
-    done = match[1].lower() == "done"
-    return Move(None, done, match[2].strip() or ("" if done else "The controller found it impossible."))
+    if match["number"]:
+        if not 1 <= int(match["number"]) <= count:
+            raise ValueError(f"there is no action {match['number']}; the list goes from 1 to {count}")
+        return Move(int(match["number"]) - 1)
+    done = match["word"].lower() == "done"
+    return Move(None, done, (match["why"] or "").strip() or ("" if done else "The controller found it impossible."))
 
 
 def _possible_actions(episode: Episode) -> Sequence[Action]:
@@ -230,9 +236,9 @@ class Pursuit:
         try:
             done, reason = self._reach(action)
         except EpisodeOver as over:
-            last = self._episode.steps[first_step:][-1:]
-            done = self._episode.environment.ended and all(step.observation.accepted for step in last)
-            self._end(span, first_step, done, last[0].observation.text if done and last else str(over))
+            if last := self._episode.steps[first_step:][-1:]:  # without an action, it was not tried
+                done = self._episode.environment.ended and last[0].observation.accepted
+                self._end(span, first_step, done, last[0].observation.text if done else str(over))
             raise
         self._end(span, first_step, done, reason)
         return GoalResult(goal, call_of(action), done, reason)

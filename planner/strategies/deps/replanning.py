@@ -27,6 +27,7 @@ from planbook.planner.strategies.deps.pursuit import (
     PursuitResult,
 )
 from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
+from planbook.sandbox import read_reply
 
 EXPLAINER = "explainer"
 DEMONSTRATION, EXPLAINED = "deps", "explained"
@@ -111,7 +112,7 @@ def follow_plans(
                 history, description = unusable.conversation, PROMPTS["deps/no_plan"].render(problem=str(unusable))
             else:
                 pursued = pursuit.follow(plan)
-                if not left:
+                if not left and not (pursued.claim and plan.no_goals):  # its other lines named no goal to reach
                     episode.claim(pursued.claim, CLAIM_AUTHOR)
                 description = describe(episode, PROMPTS[manner.failure], pursued, plan.no_goals)
                 if left and manner.explains:
@@ -207,11 +208,12 @@ def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
 
 
 def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
-    """Return a plan of only the first goal in a reply; of no goal if the reply declares the task done.
+    """Return a plan of only the first goal in a reply; of no goal if the reply has no code and declares the task done.
 
     Raises ValueError.
     """
-    return GoalPlan(goals=() if says_done(reply) else collect(episode, role, reply).goals[:1])
+    is_last = says_done(reply) and read_reply(reply).problem is not None
+    return GoalPlan(goals=() if is_last else collect(episode, role, reply).goals[:1])
 
 
 def says_done(reply: str) -> bool:

@@ -48,6 +48,7 @@ def played(folder: Path, planner: str, answer: str, env: str = "toy", *ids: str)
         ("lats", "content", TOY, ("solved", JUDGED)),
         ("devils-advocate", "never_content", TOY, ("nothing", "")),
         ("zero-shot", "mines", CAMP, ("solved", GOALS)),
+        ("zero-shot", "mines_and_sings", CAMP, ("nothing", "")),
         ("zero-shot", "crafts", CAMP, ("not solved", GOALS)),
         ("deps", "mines", CAMP, ("solved", GOALS)),
         ("inner-monologue", "mines_and_is_done", CAMP, ("solved", WORD)),
