@@ -1,8 +1,9 @@
 """Connections to MCP servers with the official SDK, each in a separate thread.
 
 Secrets come from environment variables: ``$NAME`` in a command, a URL or a server file is replaced when the server is
-started. Each such value, and each value of ``env`` and ``headers``, is removed from everything that the server sends. A
-command or URL that seems to contain a secret is refused, since both are recorded with the run.
+started. Each such value, and each value of ``env`` and ``headers`` that seems to be a secret, is removed from
+everything that the server sends, except the names of tools. A command or URL that seems to contain a secret is refused,
+since both are recorded with the run.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ from typing import Any, TypeVar
 
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
 from planbook.envs.resources import missing_extra
-from planbook.envs.secrets import SECRET_LENGTH, literal_secrets
+from planbook.envs.secrets import SECRET_LENGTH, holds_secret, literal_secrets
 from planbook.envs.tools.environment import MAX_TEXT, ToolFailed, ToolSilent
 
 try:
@@ -74,10 +75,12 @@ class McpServer:
         env = {key: fill(value) for key, value in self.env.items()}
         headers = {key: fill(value) for key, value in self.headers.items()}
         server = McpServer(self.name, tuple(map(fill, self.command)), fill(self.url), env, headers)
-        secrets |= {*env.values(), *headers.values(), *(header.rpartition(" ")[2] for header in headers.values())}
+        for name, value in (*self.env.items(), *self.headers.items()):
+            secrets |= {value, value.rpartition(" ")[2]} if holds_secret(name, value) else literal_secrets([value])
         secrets |= literal_secrets((*self.command, self.url))
-        long_enough = (secret for secret in secrets if len(secret) >= SECRET_LENGTH)
-        return server, tuple(sorted(long_enough, key=len, reverse=True))
+        long_enough = {secret for secret in secrets if len(secret) >= SECRET_LENGTH}
+        in_json = {json.dumps(secret, ensure_ascii=ascii)[1:-1] for secret in long_enough for ascii in (True, False)}
+        return server, tuple(sorted(long_enough | in_json, key=len, reverse=True))
 
 
 def _refuse_secrets(words: Sequence[str]) -> None:
@@ -146,10 +149,11 @@ class McpConnection:
             raise broken from error
 
     def tools(self) -> list[types.Tool]:
-        """Return the server's tools, without its secrets."""
+        """Return the server's tools, without its secrets except in their names, which calls need."""
         self.changed = False
         tools = self._wait(self._list_tools(), "listing its tools")
-        return [types.Tool.model_validate(self.without_secrets(tool.model_dump(by_alias=True))) for tool in tools]
+        shown = ({**self.without_secrets(tool.model_dump(by_alias=True)), "name": tool.name} for tool in tools)
+        return [types.Tool.model_validate(tool) for tool in shown]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Call a tool and return its result. Raises ToolFailed, and EnvironmentBroken if the server is gone."""
@@ -258,9 +262,9 @@ class McpConnection:
         words = ""
         with suppress(OSError, ValueError):
             self._errors.seek(0)
-            words = self._errors.read()[-LAST_WORDS:].strip()
-        message = f"the MCP server {self._server.name} {what}" + (f"; its last words: {words}" if words else "")
-        return EnvironmentBroken(self.without_secrets(message))
+            words = self.without_secrets(self._errors.read())[-LAST_WORDS:].strip()
+        message = self.without_secrets(f"the MCP server {self._server.name} {what}")
+        return EnvironmentBroken(message + (f"; its last words: {words}" if words else ""))
 
 
 def _innermost(error: BaseException) -> str:

@@ -14,7 +14,8 @@ import pytest
 
 from planbook.envs import Environment, EnvironmentBroken, UnknownEnvironment, load_environment
 from planbook.envs.secrets import literal_secrets
-from planbook.envs.tools.mcp_client import McpConnection, McpServer
+from planbook.envs.tools.environment import ToolFailed
+from planbook.envs.tools.mcp_client import McpConnection, McpServer, content
 from tests.envs.playing import call, started
 
 pytest.importorskip("mcp")
@@ -123,6 +124,36 @@ def test_servers_have_their_names_and_errors_describe_what_happened(unruly: Envi
     assert "wrong arguments at ['a b']" in str(call(unruly, "bad.odd_name", "x", 2))
     with pytest.raises(EnvironmentBroken, match=r"bad died while calling die(; its last words: out of luck)?"):
         call(unruly, "bad.die")
+
+
+def test_a_secret_is_removed_as_json_text_and_from_cut_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANBOOK_TEST_KEY", 'pä"ss\\wörd\n' * 60)
+    server = McpServer("bad", (sys.executable, str(UNRULY)), env={"SERVER_KEY": "$PLANBOOK_TEST_KEY"})
+    connection = McpConnection(server, 30)
+    assert connection.without_secrets(content(connection.call("quote", {}), "quote")) == '"***""***"'
+    with pytest.raises(ToolFailed):
+        connection.call("tell", {})
+    with pytest.raises(EnvironmentBroken, match="died while calling die") as caught:
+        connection.call("die", {})
+    assert "rd" not in str(caught.value).partition("last words")[2]
+    connection.close()
+
+
+def test_only_values_that_seem_secret_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANBOOK_TEST_MODE", "fail")
+    env = {"SERVER_KEY": "secret", "LOG_MODE": "count", "MODE": "$PLANBOOK_TEST_MODE"}
+    unruly = start(named(tmp_path, {"command": sys.executable, "args": [str(UNRULY)], "env": env}), tmp_path)
+    assert call(unruly, "bad.secret") == "the key is ***"
+    assert call(unruly, "bad.odd_name", "count secret") == "{'from': 'count ***'}"
+    assert call(unruly, "bad.fail") == "failed: ok"
+    unruly.close()
+
+
+def test_values_of_headers_that_seem_secret_are_removed() -> None:
+    headers = {"Authorization": f"Bearer {SECRET}", "Cookie": "session-42", "X-Mode": "count"}
+    _, secrets = McpServer("far", url="https://localhost/mcp", headers=headers).fill_variables()
+    assert {SECRET, "session-42"} < set(secrets)
+    assert "count" not in secrets
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ With the argument "http" it serves streamable HTTP to clients that know the key,
 """
 
 import asyncio
+import json
 import os
 import socket
 import sys
@@ -19,7 +20,7 @@ CHANGED = False
 OBJECT = {"type": "object", "properties": {}}
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 OUTPUTS = {"lie": NUMBER}
-NAMES = ("die", "hang", "lie", "much", "image", "change", "secret", "tell", "fail", "wait", "odd-name")
+NAMES = ("die", "hang", "lie", "much", "image", "change", "secret", "quote", "tell", "fail", "wait", "odd-name")
 
 
 async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
@@ -58,6 +59,8 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.Call
         await ctx.session.send_tool_list_changed()
     if name == "secret":
         text = f"the key is {KEY}"
+    if name == "quote":
+        text = json.dumps(KEY) + json.dumps(KEY, ensure_ascii=False)
     if name == "tell":
         print(f"my key: {KEY}", file=sys.stderr, flush=True)
         raise RuntimeError(f"{KEY} does not open it")
