@@ -145,7 +145,7 @@ def environment(target: str) -> type[ToolEnvironment]:
         except (EnvironmentBroken, ToolFailed) as error:
             raise UnknownEnvironment(str(error)) from error
         digests[server.name] = _digest(server_tools)
-        within = f"{schemas.python_name(server.name)}." if mcp_servers[1:] else ""
+        within = f"{schemas.python_name(server.name, RESERVED)}." if mcp_servers[1:] else ""
         tools += tools_of(server.name, server_tools, [tool.name for tool in tools], within)
     title = schemas.python_name(Path(target).stem if mcp_servers[1:] else mcp_servers[0].name).lower()
     about = f"The tools of {' and '.join(server.name for server in mcp_servers)}.\n\n{ENDING}"

@@ -58,7 +58,7 @@ def python_name(name: str, taken: Iterable[str] = ()) -> str:
     """Return a name as an identifier that plans can use, different from those ``taken``."""
     plain = re.sub(r"\W", "_", name).strip("_") or "unnamed"
     plain = f"n{plain}" if plain[0].isdigit() else plain
-    plain = f"{plain}_" if keyword.iskeyword(plain) else plain
+    plain = f"{plain}_" if keyword.iskeyword(plain) or plain == "self" else plain
     number, free = 2, plain
     while free in taken:
         free, number = f"{plain}_{number}", number + 1

@@ -70,9 +70,9 @@ def serving_http(folder: Path) -> Iterator[dict[str, object]]:
         process.wait()
 
 
-def named(folder: Path, bad: dict[str, object]) -> str:
+def named(folder: Path, bad: dict[str, object], good: str = "files") -> str:
     files = {"command": sys.executable, "args": [str(EXAMPLES / "files_server.py")]}
-    (folder / "servers.json").write_text(json.dumps({"mcpServers": {"bad": bad, "files": files}}))
+    (folder / "servers.json").write_text(json.dumps({"mcpServers": {"bad": bad, good: files}}))
     return f"mcp:{folder}/servers.json"
 
 
@@ -124,6 +124,13 @@ def test_servers_have_their_names_and_errors_describe_what_happened(unruly: Envi
     assert "wrong arguments at ['a b']" in str(call(unruly, "bad.odd_name", "x", 2))
     with pytest.raises(EnvironmentBroken, match=r"bad died while calling die(; its last words: out of luck)?"):
         call(unruly, "bad.die")
+
+
+def test_a_server_named_like_an_action_of_every_environment_is_renamed(tmp_path: Path) -> None:
+    environment = start(named(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}, good="answer"), tmp_path)
+    assert call(environment, "answer_2.read_file", "a.txt") == "alpha"
+    assert call(environment, "answer", 1) == "The task ended with the answer 1."
+    environment.close()
 
 
 def test_a_secret_is_removed_as_json_text_and_from_cut_errors(monkeypatch: pytest.MonkeyPatch) -> None:

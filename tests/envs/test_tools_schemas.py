@@ -19,7 +19,7 @@ SCALARS = TEXTS | NUMBERS | st.booleans() | st.none() | FLOATS
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=5
 )
-NAMES = st.sampled_from(["a", "b c", "from", "_x", "9", "class", "naïve", "a-b", "a.b", "", "b_c"])
+NAMES = st.sampled_from(["a", "b c", "from", "self", "_x", "9", "class", "naïve", "a-b", "a.b", "", "b_c"])
 LEAVES = (
     st.sampled_from(
         [{}, True, {"type": "boolean"}, {"type": "null"}, {"$ref": "#/$defs/D"}, {"type": ["integer", "null"]}]
@@ -74,6 +74,7 @@ def test_the_signature_and_the_validation_of_a_schema_agree(schema: dict[str, An
         tool.source.check(sent)
         return sent
 
+    assert tool.spec.signature == tool.signature
     call.__signature__ = tool.signature  # type: ignore[attr-defined]
     spec = FunctionSpec.of("agent.tool", call)
     values = [data.draw(VALUES | _fitting(schema["properties"][each.key])) for each in tool.arguments]
