@@ -182,6 +182,35 @@ def test_a_server_that_cannot_be_reached_is_refused_with_the_reason(name: str, m
         load_environment(name)
 
 
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"command": "x", "env": {"PORT": 8080}}, r"mcpServers\.s\.env\.PORT: Input should be a valid string; "),
+        ({"command": "x", "env": None}, r"mcpServers\.s\.env: Input should be an object; "),
+        ({"url": "http://localhost:1/mcp", "headers": None}, r"mcpServers\.s\.headers: Input should be an object; "),
+        ({"command": "x", "args": "a.py"}, r"mcpServers\.s\.args: Input should be a valid array; "),
+        ({"type": "stdio"}, r"mcpServers\.s: .*it has neither command nor url; "),
+        ({"command": "x", "disabled": True}, "mcpServers: no server is enabled; "),
+        (None, "mcpServers: no server is enabled; "),
+    ],
+)
+def test_a_faulty_server_file_is_refused_with_its_name_and_the_field(
+    entry: object, message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"s": entry} if entry else {}}))
+    with pytest.raises(UnknownEnvironment, match=rf"servers\.json: {message}"):
+        load_environment(f"mcp:{file}")
+
+
+def test_a_server_starts_in_its_folder_and_a_disabled_one_does_not(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text((EXAMPLES / "files_server.py").read_text())
+    here = {"command": sys.executable, "args": ["server.py"], "cwd": str(tmp_path)}
+    off = {"command": "/nowhere/at-all", "disabled": True}
+    (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"here": here, "off": off}}))
+    assert "read_file" in load_environment(f"mcp:{tmp_path}/servers.json").actions
+
+
 def test_a_silent_server_is_stopped_at_its_start_timeout() -> None:
     start = time.monotonic()
     with pytest.raises(EnvironmentBroken, match="the MCP server sleep did not get ready within 1 s"):
