@@ -240,8 +240,12 @@ class McpConnection:
                 env, cwd = dict(self._server.env) or None, self._server.cwd or None
                 parameters = StdioServerParameters(command=command, args=args, env=env, cwd=cwd)
                 transport = stdio_client(parameters, errlog=self._errors)
-            client = Client(transport, message_handler=self._on_message)
-            self._client = await stack.enter_async_context(client)
+            client = await stack.enter_async_context(Client(transport, message_handler=self._on_message))
+            offered = client.server_capabilities.tools
+            if offered and offered.list_changed:
+                with suppress(RuntimeError, MCPError):  # older servers send their changes unasked
+                    await stack.enter_async_context(client.listen(tools_list_changed=True))
+            self._client = client
             connected.set_result(None)
             await self._done.wait()
 
