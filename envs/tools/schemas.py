@@ -96,6 +96,21 @@ def properties(schema: Schema) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else {}
 
 
+def merged(schema: Any, root: Schema, depth: int = 0) -> Schema:
+    """Return an object schema with the properties that its ``$ref`` and ``allOf`` add."""
+    if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
+        return {}
+    parts = [*schema.get("allOf", ()), *([resolve(schema["$ref"], root)] if "$ref" in schema else ())]
+    if not parts:
+        return schema
+    whole = [schema, *(merged(part, root, depth + 1) for part in parts)]
+    inner: dict[str, Any] = {}
+    for each in whole:
+        inner |= {key: value for key, value in properties(each).items() if key not in inner}
+    required = [key for each in whole for key in each.get("required", ())]
+    return {**schema, "properties": inner, "required": required}
+
+
 def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
     """Return the narrowest annotation that accepts every value of a schema."""
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
