@@ -189,7 +189,7 @@ def test_a_server_that_cannot_be_reached_is_refused_with_the_reason(name: str, m
         ({"command": "x", "env": None}, r"mcpServers\.s\.env: Input should be an object; "),
         ({"url": "http://localhost:1/mcp", "headers": None}, r"mcpServers\.s\.headers: Input should be an object; "),
         ({"command": "x", "args": "a.py"}, r"mcpServers\.s\.args: Input should be a valid array; "),
-        ({"type": "stdio"}, r"mcpServers\.s: .*it has neither command nor url; "),
+        ({"type": "stdio"}, r"mcpServers\.s: it has neither command nor url; "),
         ({"command": "x", "disabled": True}, "mcpServers: no server is enabled; "),
         (None, "mcpServers: no server is enabled; "),
     ],
