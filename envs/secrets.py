@@ -8,7 +8,9 @@ from pydantic import JsonValue
 
 SECRET_LENGTH = 4
 """Minimum length of a secret. Shorter values, such as "1", occur in any text."""
-_SECRET_NAME = re.compile(r"(?:key|token|secret|password|passwd|credentials?|bearer)$", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"(?:key|token|secret|password|passwd|credentials?|bearer|authorization|cookie)$", re.IGNORECASE
+)
 _HARMLESS_NAME = re.compile(
     r"(?:sort|group|order|primary|foreign|partition|public|index|join|cache)[-_]?key$|(?:max|stop)[-_]?token$",
     re.IGNORECASE,

@@ -1,8 +1,9 @@
 """Connections to MCP servers with the official SDK, each in a separate thread.
 
 Secrets come from environment variables: ``$NAME`` in a command, a URL or a server file is replaced when the server is
-started. Each such value, and each value of ``env`` and ``headers``, is removed from everything that the server sends. A
-command or URL that seems to contain a secret is refused, since both are recorded with the run.
+started. Each such value, and each value of ``env`` and ``headers`` that seems to be a secret, is removed from
+everything that the server sends, except the names of tools. A command or URL that seems to contain a secret is refused,
+since both are recorded with the run.
 """
 
 import asyncio
@@ -19,11 +20,13 @@ from concurrent.futures import TimeoutError as TooSlow
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
-from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
+from pydantic import BaseModel, Field, ValidationError, model_validator
+
+from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, validation_faults
 from planbook.envs.resources import missing_extra
-from planbook.envs.secrets import SECRET_LENGTH, literal_secrets
+from planbook.envs.secrets import SECRET_LENGTH, holds_secret, literal_secrets
 from planbook.envs.tools.environment import MAX_TEXT, ToolFailed, ToolSilent
 
 try:
@@ -47,6 +50,30 @@ WAIT = 30.0
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
 
 
+class _Entry(BaseModel):
+    """A server in a file. Fields of other clients are ignored."""
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: dict[str, str] = Field(default_factory=dict)
+    disabled: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.command and not self.url:
+            raise ValueError("it has neither command nor url")
+        return self
+
+
+class _ServerFile(BaseModel):
+    """The format that MCP clients share."""
+
+    servers: dict[str, _Entry] = Field(alias="mcpServers")
+
+
 @dataclass(frozen=True)
 class McpServer:
     """A server as the user describes it: ``$NAME`` stands for an environment variable."""
@@ -56,6 +83,7 @@ class McpServer:
     url: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
 
     def fill_variables(self) -> tuple["McpServer", tuple[str, ...]]:
         """Return the server with the variables' values, and its secrets. Raises EnvironmentBroken."""
@@ -73,11 +101,14 @@ class McpServer:
 
         env = {key: fill(value) for key, value in self.env.items()}
         headers = {key: fill(value) for key, value in self.headers.items()}
-        server = McpServer(self.name, tuple(map(fill, self.command)), fill(self.url), env, headers)
-        secrets |= {*env.values(), *headers.values(), *(header.rpartition(" ")[2] for header in headers.values())}
+        command, url, cwd = tuple(map(fill, self.command)), fill(self.url), fill(self.cwd)
+        server = McpServer(self.name, command, url, env, headers, cwd)
+        for name, value in (*self.env.items(), *self.headers.items()):
+            secrets |= {value, value.rpartition(" ")[2]} if holds_secret(name, value) else literal_secrets([value])
         secrets |= literal_secrets((*self.command, self.url))
-        long_enough = (secret for secret in secrets if len(secret) >= SECRET_LENGTH)
-        return server, tuple(sorted(long_enough, key=len, reverse=True))
+        long_enough = {secret for secret in secrets if len(secret) >= SECRET_LENGTH}
+        in_json = {json.dumps(secret, ensure_ascii=ascii)[1:-1] for secret in long_enough for ascii in (True, False)}
+        return server, tuple(sorted(long_enough | in_json, key=len, reverse=True))
 
 
 def _refuse_secrets(words: Sequence[str]) -> None:
@@ -94,7 +125,7 @@ def servers(target: str) -> list[McpServer]:
         _refuse_secrets([target])
         return [McpServer(re.sub(r"^https?://|[:/?].*", "", target) or "server", url=target)]
     if target.endswith(".json") and " " not in target:
-        return list(_servers_from_file(Path(target)))
+        return _servers_from_file(Path(target))
     try:
         words = shlex.split(target)
     except ValueError as error:
@@ -106,16 +137,22 @@ def servers(target: str) -> list[McpServer]:
     return [McpServer(Path((named or ["server"])[-1]).stem, tuple(words))]
 
 
-def _servers_from_file(path: Path) -> Iterator[McpServer]:
-    """Yield the servers in a file in the format that MCP clients share: ``FILE_SHAPE``."""
-    place = str(path)
+def _servers_from_file(path: Path) -> list[McpServer]:
+    """Return the enabled servers in a file in the format that MCP clients share: ``FILE_SHAPE``."""
     try:
-        for name, entry in json.loads(path.read_text())["mcpServers"].items():
-            place = f"{path}: {name}"
-            command = (entry["command"], *entry.get("args", ())) if "command" in entry else ()
-            yield McpServer(name, command, entry.get("url", ""), entry.get("env", {}), entry.get("headers", {}))
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise UnknownEnvironment(f"{place}: {type(error).__name__}: {error}; the file reads {FILE_SHAPE}") from error
+        entries = _ServerFile.model_validate_json(path.read_bytes()).servers
+    except OSError as error:
+        raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; the file reads {FILE_SHAPE}") from error
+    except ValidationError as error:
+        faults = "; ".join(validation_faults(error))
+        raise UnknownEnvironment(f"{path}: {faults}; the file reads {FILE_SHAPE}") from error
+    enabled = {name: entry for name, entry in entries.items() if not entry.disabled}
+    if not enabled:
+        raise UnknownEnvironment(f"{path}: mcpServers: no server is enabled; the file reads {FILE_SHAPE}")
+    return [
+        McpServer(name, (each.command, *each.args), each.url, each.env, each.headers, each.cwd)
+        for name, each in enabled.items()
+    ]
 
 
 class McpConnection:
@@ -146,10 +183,11 @@ class McpConnection:
             raise broken from error
 
     def tools(self) -> list[types.Tool]:
-        """Return the server's tools, without its secrets."""
+        """Return the server's tools, without its secrets except in their names, which calls need."""
         self.changed = False
         tools = self._wait(self._list_tools(), "listing its tools")
-        return [types.Tool.model_validate(self.without_secrets(tool.model_dump(by_alias=True))) for tool in tools]
+        shown = ({**self.without_secrets(tool.model_dump(by_alias=True)), "name": tool.name} for tool in tools)
+        return [types.Tool.model_validate(tool) for tool in shown]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Call a tool and return its result. Raises ToolFailed, and EnvironmentBroken if the server is gone."""
@@ -199,10 +237,15 @@ class McpConnection:
             else:
                 command, *args = self._server.command
                 # From this process's environment, the SDK passes on only PATH, HOME and similar variables.
-                parameters = StdioServerParameters(command=command, args=args, env=dict(self._server.env) or None)
+                env, cwd = dict(self._server.env) or None, self._server.cwd or None
+                parameters = StdioServerParameters(command=command, args=args, env=env, cwd=cwd)
                 transport = stdio_client(parameters, errlog=self._errors)
-            client = Client(transport, message_handler=self._on_message)
-            self._client = await stack.enter_async_context(client)
+            client = await stack.enter_async_context(Client(transport, message_handler=self._on_message))
+            offered = client.server_capabilities.tools
+            if offered and offered.list_changed:
+                with suppress(RuntimeError, MCPError):  # older servers send their changes unasked
+                    await stack.enter_async_context(client.listen(tools_list_changed=True))
+            self._client = client
             connected.set_result(None)
             await self._done.wait()
 
@@ -258,9 +301,9 @@ class McpConnection:
         words = ""
         with suppress(OSError, ValueError):
             self._errors.seek(0)
-            words = self._errors.read()[-LAST_WORDS:].strip()
-        message = f"the MCP server {self._server.name} {what}" + (f"; its last words: {words}" if words else "")
-        return EnvironmentBroken(self.without_secrets(message))
+            words = self.without_secrets(self._errors.read())[-LAST_WORDS:].strip()
+        message = self.without_secrets(f"the MCP server {self._server.name} {what}")
+        return EnvironmentBroken(message + (f"; its last words: {words}" if words else ""))
 
 
 def _innermost(error: BaseException) -> str:

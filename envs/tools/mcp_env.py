@@ -145,7 +145,7 @@ def environment(target: str) -> type[ToolEnvironment]:
         except (EnvironmentBroken, ToolFailed) as error:
             raise UnknownEnvironment(str(error)) from error
         digests[server.name] = _digest(server_tools)
-        within = f"{schemas.python_name(server.name)}." if mcp_servers[1:] else ""
+        within = f"{schemas.python_name(server.name, RESERVED)}." if mcp_servers[1:] else ""
         tools += tools_of(server.name, server_tools, [tool.name for tool in tools], within)
     title = schemas.python_name(Path(target).stem if mcp_servers[1:] else mcp_servers[0].name).lower()
     about = f"The tools of {' and '.join(server.name for server in mcp_servers)}.\n\n{ENDING}"
@@ -170,15 +170,12 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
         except (exceptions.SchemaError, RecursionError) as error:
             fault = f"a schema of {tool.name} is not a JSON Schema: {getattr(error, 'message', error)}"
             raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
-    arguments = schemas.arguments_of_schema(
-        tool.input_schema, lambda schema, value: _allows(schema, value, tool.input_schema)
-    )
+    whole = schemas.merged(tool.input_schema, tool.input_schema)
+    arguments = schemas.arguments_of_schema(whole, lambda schema, value: _allows(schema, value, whole))
     output, returned = tool.output_schema, ""
     if output and not is_wrapped(output):
         returned = f"Returns {schemas.shape(output, output)}"
-    doc = "\n".join(
-        filter(None, (tool.description or "", schemas.parameter_docs(arguments, tool.input_schema), returned))
-    )
+    doc = "\n".join(filter(None, (tool.description or "", schemas.parameter_docs(arguments, whole), returned)))
     return Tool(name, arguments, _returns(output), doc.strip(), ServerTool(server, tool), _effect(tool.annotations))
 
 

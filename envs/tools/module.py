@@ -161,7 +161,7 @@ def _methods(owner: type, within: tuple[str, ...] = ()) -> Iterator[Tool]:
 
 
 def _tool(source: tuple[str, ...], function: Callable[..., Any], *, method: bool) -> Tool:
-    name = ".".join(python_name(part, RESERVED if len(source) == 1 else ()) for part in source)
+    name = ".".join((python_name(source[0], RESERVED), *map(python_name, source[1:])))
     try:
         arguments = arguments_of_function(function, method=method)
         hints = get_type_hints(function)

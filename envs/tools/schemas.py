@@ -58,7 +58,7 @@ def python_name(name: str, taken: Iterable[str] = ()) -> str:
     """Return a name as an identifier that plans can use, different from those ``taken``."""
     plain = re.sub(r"\W", "_", name).strip("_") or "unnamed"
     plain = f"n{plain}" if plain[0].isdigit() else plain
-    plain = f"{plain}_" if keyword.iskeyword(plain) else plain
+    plain = f"{plain}_" if keyword.iskeyword(plain) or plain == "self" else plain
     number, free = 2, plain
     while free in taken:
         free, number = f"{plain}_{number}", number + 1
@@ -94,6 +94,21 @@ def properties(schema: Schema) -> Mapping[str, Any]:
     """Return the properties of an object schema."""
     inner = schema.get("properties", {})
     return inner if isinstance(inner, Mapping) else {}
+
+
+def merged(schema: Any, root: Schema, depth: int = 0) -> Schema:
+    """Return an object schema with the properties that its ``$ref`` and ``allOf`` add."""
+    if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
+        return {}
+    parts = [*schema.get("allOf", ()), *([resolve(schema["$ref"], root)] if "$ref" in schema else ())]
+    if not parts:
+        return schema
+    whole = [schema, *(merged(part, root, depth + 1) for part in parts)]
+    inner: dict[str, Any] = {}
+    for each in whole:
+        inner |= {key: value for key, value in properties(each).items() if key not in inner}
+    required = [key for each in whole for key in each.get("required", ())]
+    return {**schema, "properties": inner, "required": required}
 
 
 def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:

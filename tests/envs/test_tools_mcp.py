@@ -14,7 +14,8 @@ import pytest
 
 from planbook.envs import Environment, EnvironmentBroken, UnknownEnvironment, load_environment
 from planbook.envs.secrets import literal_secrets
-from planbook.envs.tools.mcp_client import McpConnection, McpServer
+from planbook.envs.tools.environment import ToolFailed
+from planbook.envs.tools.mcp_client import McpConnection, McpServer, content
 from tests.envs.playing import call, started
 
 pytest.importorskip("mcp")
@@ -69,9 +70,9 @@ def serving_http(folder: Path) -> Iterator[dict[str, object]]:
         process.wait()
 
 
-def named(folder: Path, bad: dict[str, object]) -> str:
+def named(folder: Path, bad: dict[str, object], good: str = "files") -> str:
     files = {"command": sys.executable, "args": [str(EXAMPLES / "files_server.py")]}
-    (folder / "servers.json").write_text(json.dumps({"mcpServers": {"bad": bad, "files": files}}))
+    (folder / "servers.json").write_text(json.dumps({"mcpServers": {"bad": bad, good: files}}))
     return f"mcp:{folder}/servers.json"
 
 
@@ -102,7 +103,7 @@ def test_a_server_that_hangs_or_changes_its_tools_breaks_the_environment(unruly_
         unruly.verdict()
     call(unruly, "bad.change")
     with pytest.raises(EnvironmentBroken, match="changed its tools: gone die"):
-        call(unruly, "bad.fail")
+        [call(unruly, "bad.secret") for _ in range(1000)]  # the server's word may come after the result
     unruly.close()
 
 
@@ -125,6 +126,43 @@ def test_servers_have_their_names_and_errors_describe_what_happened(unruly: Envi
         call(unruly, "bad.die")
 
 
+def test_a_server_named_like_an_action_of_every_environment_is_renamed(tmp_path: Path) -> None:
+    environment = start(named(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}, good="answer"), tmp_path)
+    assert call(environment, "answer_2.read_file", "a.txt") == "alpha"
+    assert call(environment, "answer", 1) == "The task ended with the answer 1."
+    environment.close()
+
+
+def test_a_secret_is_removed_as_json_text_and_from_cut_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANBOOK_TEST_KEY", 'pä"ss\\wörd\n' * 60)
+    server = McpServer("bad", (sys.executable, str(UNRULY)), env={"SERVER_KEY": "$PLANBOOK_TEST_KEY"})
+    connection = McpConnection(server, 30)
+    assert connection.without_secrets(content(connection.call("quote", {}), "quote")) == '"***""***"'
+    with pytest.raises(ToolFailed):
+        connection.call("tell", {})
+    with pytest.raises(EnvironmentBroken, match="died while calling die") as caught:
+        connection.call("die", {})
+    assert "rd" not in str(caught.value).partition("last words")[2]
+    connection.close()
+
+
+def test_only_values_that_seem_secret_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANBOOK_TEST_MODE", "fail")
+    env = {"SERVER_KEY": "secret", "LOG_MODE": "count", "MODE": "$PLANBOOK_TEST_MODE"}
+    unruly = start(named(tmp_path, {"command": sys.executable, "args": [str(UNRULY)], "env": env}), tmp_path)
+    assert call(unruly, "bad.secret") == "the key is ***"
+    assert call(unruly, "bad.odd_name", "count secret") == "{'from': 'count ***'}"
+    assert call(unruly, "bad.fail") == "failed: ok"
+    unruly.close()
+
+
+def test_values_of_headers_that_seem_secret_are_removed() -> None:
+    headers = {"Authorization": f"Bearer {SECRET}", "Cookie": "session-42", "X-Mode": "count"}
+    _, secrets = McpServer("far", url="https://localhost/mcp", headers=headers).fill_variables()
+    assert {SECRET, "session-42"} < set(secrets)
+    assert "count" not in secrets
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -142,6 +180,35 @@ def test_a_server_that_cannot_be_reached_is_refused_with_the_reason(name: str, m
     assert "PLANBOOK_NO_SUCH" not in os.environ
     with pytest.raises(UnknownEnvironment, match=message):
         load_environment(name)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"command": "x", "env": {"PORT": 8080}}, r"mcpServers\.s\.env\.PORT: Input should be a valid string; "),
+        ({"command": "x", "env": None}, r"mcpServers\.s\.env: Input should be an object; "),
+        ({"url": "http://localhost:1/mcp", "headers": None}, r"mcpServers\.s\.headers: Input should be an object; "),
+        ({"command": "x", "args": "a.py"}, r"mcpServers\.s\.args: Input should be a valid array; "),
+        ({"type": "stdio"}, r"mcpServers\.s: it has neither command nor url; "),
+        ({"command": "x", "disabled": True}, "mcpServers: no server is enabled; "),
+        (None, "mcpServers: no server is enabled; "),
+    ],
+)
+def test_a_faulty_server_file_is_refused_with_its_name_and_the_field(
+    entry: object, message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"s": entry} if entry else {}}))
+    with pytest.raises(UnknownEnvironment, match=rf"servers\.json: {message}"):
+        load_environment(f"mcp:{file}")
+
+
+def test_a_server_starts_in_its_folder_and_a_disabled_one_does_not(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text((EXAMPLES / "files_server.py").read_text())
+    here = {"command": sys.executable, "args": ["server.py"], "cwd": str(tmp_path)}
+    off = {"command": "/nowhere/at-all", "disabled": True}
+    (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"here": here, "off": off}}))
+    assert "read_file" in load_environment(f"mcp:{tmp_path}/servers.json").actions
 
 
 def test_a_silent_server_is_stopped_at_its_start_timeout() -> None:

@@ -45,8 +45,9 @@ class Files:
 
 class World:
     files: Files
+    search: Files
     def __init__(self) -> None:
-        self.files = Files()
+        self.files = self.search = Files()
     def answer(self) -> int:
         return 1
 
@@ -181,7 +182,8 @@ def test_wrong_arguments_are_found_by_the_check(shapes: str) -> None:
 
 def test_a_factory_makes_the_state_and_attributes_become_prefixes(shapes: str) -> None:
     environment = started(load_environment(f"module:{shapes}/shapes.py:world"), "a", tasks=f"{shapes}/tasks.yaml")
-    assert set(environment.actions) == {"files.read", "answer_2", "answer"}
+    assert set(environment.actions) == {"files.read", "search_2.read", "answer_2", "answer"}
+    assert call(environment, "search_2.read", "x") == "content of x"
     assert call(environment, "files.read", "x") == "content of x"
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jsonschema
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.types import Tool as McpTool
@@ -19,7 +20,7 @@ SCALARS = TEXTS | NUMBERS | st.booleans() | st.none() | FLOATS
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=5
 )
-NAMES = st.sampled_from(["a", "b c", "from", "_x", "9", "class", "naïve", "a-b", "a.b", "", "b_c"])
+NAMES = st.sampled_from(["a", "b c", "from", "self", "_x", "9", "class", "naïve", "a-b", "a.b", "", "b_c"])
 LEAVES = (
     st.sampled_from(
         [{}, True, {"type": "boolean"}, {"type": "null"}, {"$ref": "#/$defs/D"}, {"type": ["integer", "null"]}]
@@ -74,6 +75,7 @@ def test_the_signature_and_the_validation_of_a_schema_agree(schema: dict[str, An
         tool.source.check(sent)
         return sent
 
+    assert tool.spec.signature == tool.signature
     call.__signature__ = tool.signature  # type: ignore[attr-defined]
     spec = FunctionSpec.of("agent.tool", call)
     values = [data.draw(VALUES | _fitting(schema["properties"][each.key])) for each in tool.arguments]
@@ -85,6 +87,24 @@ def test_the_signature_and_the_validation_of_a_schema_agree(schema: dict[str, An
     except (TypeError, ValueError, ToolFailed):
         accepted = False
     assert accepted is valid
+
+
+IDENTIFIED = {"properties": {"id": {"type": "integer"}}, "required": ["id"]}
+NOTED = {"properties": {"note": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "$ref": "#/$defs/A", **NOTED, "$defs": {"A": IDENTIFIED}},
+        {"type": "object", "allOf": [IDENTIFIED, {"$ref": "#/$defs/A"}], "$defs": {"A": NOTED}},
+        {"type": "object", "$ref": "#/$defs/A", "$defs": {"A": {"allOf": [NOTED, IDENTIFIED, {"$ref": "#/$defs/A"}]}}},
+    ],
+)
+def test_a_signature_has_the_properties_of_references_and_parts(schema: dict[str, Any]) -> None:
+    tool = tool_of("server", "tool", McpTool(name="tool", input_schema=schema))
+    assert str(tool.signature) == "(id: int, note: Optional[str] = None) -> str"
+    assert keyed_arguments(tool.arguments, [3, None]) == {"id": 3}
 
 
 def _fitting(schema: Any) -> st.SearchStrategy[Any]:

@@ -4,6 +4,7 @@ With the argument "http" it serves streamable HTTP to clients that know the key,
 """
 
 import asyncio
+import json
 import os
 import socket
 import sys
@@ -13,13 +14,15 @@ import uvicorn
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 KEY = os.environ.get("SERVER_KEY", "")
 CHANGED = False
+CHANGES = InMemorySubscriptionBus()
 OBJECT = {"type": "object", "properties": {}}
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 OUTPUTS = {"lie": NUMBER}
-NAMES = ("die", "hang", "lie", "much", "image", "change", "secret", "tell", "fail", "wait", "odd-name")
+NAMES = ("die", "hang", "lie", "much", "image", "change", "secret", "quote", "tell", "fail", "wait", "odd-name")
 
 
 async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
@@ -55,9 +58,11 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.Call
         return types.CallToolResult(content=[types.ImageContent(type="image", data="aGVsbG8=", mime_type="image/png")])
     if name == "change":
         CHANGED = True
-        await ctx.session.send_tool_list_changed()
+        await CHANGES.publish(ToolsListChanged())
     if name == "secret":
         text = f"the key is {KEY}"
+    if name == "quote":
+        text = json.dumps(KEY) + json.dumps(KEY, ensure_ascii=False)
     if name == "tell":
         print(f"my key: {KEY}", file=sys.stderr, flush=True)
         raise RuntimeError(f"{KEY} does not open it")
@@ -67,7 +72,8 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.Call
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=name == "fail")
 
 
-SERVER: Any = Server("unruly", on_list_tools=list_tools, on_call_tool=call_tool)
+LISTEN = ListenHandler(CHANGES)
+SERVER: Any = Server("unruly", on_list_tools=list_tools, on_call_tool=call_tool, on_subscriptions_listen=LISTEN)
 
 
 async def over_stdio() -> None:
