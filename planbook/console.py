@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from contextvars import ContextVar
 from copy import deepcopy
 from typing import Any, TextIO
@@ -151,9 +151,14 @@ def quiet() -> AbstractContextManager[None]:
     return _switched_on(_QUIET)
 
 
-def ending_in_json() -> AbstractContextManager[None]:
-    """Leave standard output to a JSON object: print tables on standard error until the block ends."""
-    return _switched_on(_JSON)
+@contextmanager
+def ending_in_json() -> Iterator[None]:
+    """Leave standard output to a JSON object: what is printed until the block ends goes to standard error.
+
+    Tools and judges of a user's module may print, too.
+    """
+    with _switched_on(_JSON), redirect_stdout(sys.stderr):
+        yield
 
 
 def ends_in_json() -> bool:

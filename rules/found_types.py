@@ -52,6 +52,8 @@ FORMS: Mapping[str, Callable[[str], Any]] = {
     "number": _number,
 }
 """Conversions of a goal's words into a constant of a plan, by the name of the constant's form."""
+NUMERIC = ("integer", "number")
+"""The forms of numbers, which are one word."""
 
 
 class Token(NamedTuple):
@@ -249,7 +251,7 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
     """Return the places of a value in a goal, as indexes of its first token and of the one after its last."""
-    goal_tokens, most = tokens(goal), 1 if form in ("integer", "number") else LONGEST_VALUE
+    goal_tokens, most = tokens(goal), 1 if form in NUMERIC else LONGEST_VALUE
     matches = list[tuple[int, int]]()
     for begin in range(len(goal_tokens)):
         for end in range(begin + 1, min(begin + most, len(goal_tokens)) + 1):

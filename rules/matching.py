@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.planner import Match, MatchCandidate
-from planbook.rules.found_types import ANYTHING, NUMBERS, parse_value, tokens
+from planbook.rules.found_types import ANYTHING, ARTICLES, NUMBERS, NUMERIC, Token, parse_value, spans, tokens
 from planbook.rules.retrieval import scores, words
 from planbook.rules.types import FoundType
 
@@ -111,7 +111,8 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
                     for name, (begin, end) in slots.items()
                 }
                 if words(wording.literal_words) and not distinctive & set(words(" ".join(texts.values()))):
-                    yield _Reading(found, texts, literal)
+                    doubtful = _is_unlike_examples(found, goal, slots, wording.parts)
+                    yield _Reading(found, {} if doubtful else texts, literal)
 
 
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
@@ -124,6 +125,66 @@ def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: s
     new = set(goal_words).difference(*goals)
     negated_or_counted = any(word in NEGATIONS | _COUNTS or word.endswith("n't") for word in new)
     return negated_or_counted or not distinctive.isdisjoint(new) or goal_words[:1] not in [goal[:1] for goal in goals]
+
+
+class _Beside(NamedTuple):
+    """What is next to a value in a goal: the words before and after it, and where an article is between.
+
+    ``articles`` has the mark on the other side of each article, or "" if a word or nothing is there.
+    """
+
+    before: str
+    after: str
+    articles: frozenset[str]
+
+
+def _is_unlike_examples(found: FoundType, goal: str, slots: _Slots, parts: Sequence[str]) -> bool:
+    """Return True if what is next to a value, and is not part of it, is not so in any example and may change it.
+
+    That is an article next to a text, a mark before a number, such as a sign, or another word after a number where
+    ``{*}`` matches it.
+    """
+    known = {
+        parameter.name: [
+            beside
+            for each in found.examples
+            if isinstance(value := each.params.get(parameter.name), str | int | float)
+            for beside in _beside_value(value, parameter.form, each.goal)
+        ]
+        for parameter in found.parameters
+    }
+    articles = {mark for every in known.values() for each in every for mark in each.articles}
+    for parameter in (each for each in found.parameters if each.name in slots):
+        new = _beside(goal, slots[parameter.name])
+        if parameter.form not in NUMERIC:
+            if new.articles - articles:
+                return True
+            continue
+        same = known[parameter.name]
+        if _mark(new.before) and new.before not in {each.before for each in same}:
+            return True
+        follows = parts.index(f"{{{parameter.name}}}") + 1
+        if ANYTHING in parts[follows : follows + 1] and new.after not in {each.after for each in same}:
+            return True
+    return False
+
+
+@lru_cache(maxsize=100_000)
+def _beside_value(value: str | float, form: str, goal: str) -> tuple[_Beside, ...]:
+    return tuple(_beside(goal, at) for at in spans(value, form, goal))
+
+
+def _beside(goal: str, at: tuple[int, int]) -> _Beside:
+    every, (begin, end) = tokens(goal), at
+    before = every[begin - 1] if begin else Token("", 0, 0)
+    after = every[end] if end < len(every) else Token("", len(goal), len(goal))
+    gaps = ((before, goal[before.end : every[begin].begin]), (after, goal[every[end - 1].end : after.begin]))
+    articles = (_mark(token.text) for token, gap in gaps if not ARTICLES.isdisjoint(re.findall(r"\w+", gap.lower())))
+    return _Beside(before.text.lower(), after.text.lower(), frozenset(articles))
+
+
+def _mark(token: str) -> str:
+    return "" if token[:1].isalnum() else token
 
 
 def _fit(parts: Sequence[str], goal_words: Sequence[str], longest: Mapping[str, int]) -> list[_Slots]:
@@ -208,7 +269,9 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
                 continue
             parts, slots = read
             if slots.keys() == {each.name for each in found.parameters} and _by_slot(parts) == _by_slot(expected):
-                yield _Reading(found, slots, len(expected) - len(slots))
+                places = {each.name: at for each in found.parameters for at in spans(slots[each.name], each.form, goal)}
+                doubtful = _is_unlike_examples(found, goal, places, wording.parts)
+                yield _Reading(found, {} if doubtful else slots, len(expected) - len(slots))
 
 
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:

@@ -1,5 +1,6 @@
 """Judge a task of tools: by assertions about the state, an exact answer, or a Python function."""
 
+import ast
 import atexit
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -85,25 +86,21 @@ def _fault(case: Situation, number: int, error: str) -> str:
 
 
 def _holds(session: Session, code: str, task: Task) -> bool | str:
-    """Return whether one assertion holds: an expression must be true, statements must not raise.
+    """Return whether one assertion holds: it must not raise, and a last statement that is an expression must be true.
 
     An error that is no AssertionError is returned as text; the assertion does not hold.
     """
     result = session.run(code, "judge")
     if result.fault is None:
-        return bool(result.value) or not _is_expression(code)
+        return bool(result.value) or not _ends_with_expression(code)
     if result.fault.kind is FaultKind.RAISED:
         error = f"{result.fault.type}: {result.fault.message}".partition("\n")[0]
         return False if result.fault.type == AssertionError.__name__ else error
     raise EnvironmentBroken(f"{task.id}: the assertion {code.strip()!r} cannot be run: {result.fault}")
 
 
-def _is_expression(code: str) -> bool:
-    try:
-        compile(code.strip(), "judge", "eval")
-    except SyntaxError:
-        return False
-    return True
+def _ends_with_expression(code: str) -> bool:
+    return isinstance(ast.parse(code).body[-1], ast.Expr)
 
 
 @cache

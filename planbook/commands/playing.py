@@ -251,6 +251,7 @@ def _show_learned(results: RunResults, out: Console) -> None:
     run = results.run
     assert run.config.learning is not None
     folders, max_rules = export(run), run.config.learning.max_rules
+    begun = knowledge.learned_in(run, after=0)
     for group, state in knowledge.learned_in(run).items():
         known, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
         out.print(
@@ -260,7 +261,7 @@ def _show_learned(results: RunResults, out: Console) -> None:
             soft_wrap=True,
         )
         if known.found:
-            out.print(f"{title}{versions_line(known.found)}", soft_wrap=True)
+            out.print(f"{title}{versions_line(known.found, begun[group].knowledge.found)}", soft_wrap=True)
         if (excess := len(known.rules) - max_rules) > 0:
             out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):

@@ -1,7 +1,8 @@
 """`planbook mcp`: an environment and what was learned about it, for any MCP client."""
 
+import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, redirect_stdout
 from pathlib import Path
 
 import click
@@ -32,8 +33,9 @@ def mcp(settings: Settings) -> int:
     from planbook.serving.server import serve  # the SDK takes a while to import, and is an extra
     from planbook.serving.session import PlanSession
 
-    environment, chosen = settings.environment(), settings.environment_options()
-    tasks, known = tasks_of(settings, environment, chosen), knowledge(settings)
+    with redirect_stdout(sys.stderr):  # a module may print when it is loaded
+        environment, chosen = settings.environment(), settings.environment_options()
+        tasks, known = tasks_of(settings, environment, chosen), knowledge(settings)
     actions = DEFAULT_ACTIONS if settings.actions is None else settings.actions
     limits = EpisodeSettings(actions, settings.limits, str(settings.seed))
     with Sandbox(modules=environment.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:

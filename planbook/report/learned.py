@@ -43,18 +43,19 @@ def learned_in_short(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
 
 def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeState]) -> Iterator[Block]:
     """Yield everything that was learned, by group of tasks."""
+    begun = learned_in(run.run, after=0)
     for number, (name, state) in enumerate(states.items()):
         if name != EVERYTHING:
             yield blocks.heading(name)
-        yield from _group(f"{anchor}-learned-{number}", state, with_manual(run.run, name, state))
+        yield from _group(f"{anchor}-learned-{number}", state, with_manual(run.run, name, state), begun[name].knowledge)
 
 
-def _group(anchor: str, state: KnowledgeState, known: Any) -> Iterator[Block]:
+def _group(anchor: str, state: KnowledgeState, known: Any, library: Any) -> Iterator[Block]:
     rules, evidence = known.rules, count(state.citations)
     if known.manual:
         yield blocks.more("manual", [{"block": "prose", "tree": prose(known.manual)}], "noted manual")
     if known.found:
-        yield blocks.paragraph(versions_line(known.found))
+        yield blocks.paragraph(versions_line(known.found, library.found))
     if rules:
         ids = {rule.id for rule in rules}
         rule_blocks = [_rule(anchor, rule, evidence.get(rule.id, NO_EVIDENCE), ids) for rule in rules]

@@ -78,9 +78,13 @@ def matches_table(counts: MatchCounts) -> Grid:
     return Grid("goals and found types", "", ("tasks", "of", "95 % interval"), cells)
 
 
-def versions_line(found: "Sequence[FoundType]") -> str:
-    """Return a line with the number of procedures published for found types, and of repairs among them."""
-    published, repairs = sum(kind.version for kind in found), sum(kind.repairs for kind in found)
+def versions_line(found: "Sequence[FoundType]", library: "Sequence[FoundType]") -> str:
+    """Return a line with the number of procedures published for found types, and of repairs among them.
+
+    Those that were published for the types of the run's library are not counted.
+    """
+    published = sum(kind.version for kind in found) - sum(kind.version for kind in library)
+    repairs = sum(kind.repairs for kind in found) - sum(kind.repairs for kind in library)
     versions = f"{counted(len(found), 'found type')}; {counted(published, 'version')} of procedures published"
     return f"{versions}, {repairs} of them repairs ({share(repairs, published)})."
 

@@ -5,8 +5,10 @@ The docstrings of tools and results are descriptions that the client's model rea
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar, Union
@@ -79,7 +81,7 @@ class PlanTools:
 
     async def _within(self, work: Callable[[], T]) -> T:
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.thread, work)
+            return await asyncio.get_running_loop().run_in_executor(self.thread, partial(_off_the_wire, work))
         except SessionFailed as failed:
             raise ToolError(str(failed)) from failed
 
@@ -87,14 +89,20 @@ class PlanTools:
 def serve(make: Callable[[], PlanSession], description: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> None:
     """Serve a session until the client closes the connection."""
     with ThreadPoolExecutor(1) as thread:
-        session = thread.submit(make).result()
+        session = thread.submit(_off_the_wire, make).result()
         server = build_server(PlanTools(session, thread), tasks, known)
         for resource in resources(description, tasks, known):
             server.add_resource(resource)
         try:
             asyncio.run(server.run_stdio_async())
         finally:
-            thread.submit(session.close).result()
+            thread.submit(_off_the_wire, session.close).result()
+
+
+def _off_the_wire(work: Callable[[], T]) -> T:
+    """Call a function; what it prints goes to standard error, since the protocol has standard output."""
+    with redirect_stdout(sys.stderr):
+        return work()
 
 
 def build_server(tools: PlanTools, tasks: Sequence[Task], known: Sequence[Knowledge]) -> MCPServer:

@@ -1,5 +1,6 @@
 """Python functions and classes as environments, and their task files."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,21 @@ def test_the_score_is_the_share_of_assertions_that_hold() -> None:
     call(environment, "remove", 2)
     assert environment.verdict().score == 0.5
     assert environment.snapshot().native is not None
+
+
+@pytest.mark.parametrize(
+    ("assertion", "holds"),
+    [
+        ("x = 1; x == 2", False),
+        ("got = agent.numbers()\n99 in got", False),
+        ("got = agent.numbers()\n1 in got", True),
+        ("got = agent.numbers()\nassert 1 in got", True),
+    ],
+)
+def test_the_last_expression_of_an_assertion_must_be_true(assertion: str, holds: bool, tmp_path: Path) -> None:
+    task = {"id": "a", "goal": "g", "params": {"notes": ["bread"]}, "judge": {"assert": assertion}}
+    (tmp_path / "tasks.json").write_text(json.dumps({"tasks": [task]}))
+    assert started(load_environment(NOTES), "a", tasks=f"{tmp_path}/tasks.json").verdict().solved is holds
 
 
 def test_a_task_is_judged_by_a_function_or_not_at_all() -> None:

@@ -1,5 +1,6 @@
 """`planbook check-env` on sound environments, and on one broken environment for each kind of mistake."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,17 @@ def test_a_judge_that_raises_whatever_is_done_is_a_mistake(tmp_path: Path) -> No
     assert line.startswith(
         "tasks.yaml:2: the assertion raised KeyError: 'lefft', and does not hold. It also raised after"
     )
+
+
+def test_standard_output_has_only_the_json_if_tools_print(tmp_path: Path) -> None:
+    (tmp_path / "doors.py").write_text(
+        "from planbook.envs import query\n\nprint('loaded')\n\n\n"
+        "@query()\ndef doors() -> int:\n    print('called')\n    return 1\n"
+    )
+    (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: g, judge: {assert: agent.doors() == 1}}]")
+    found = here("check-env", f"module:{tmp_path}/doors.py", "-o", f"tasks={tmp_path}/tasks.yaml", "--json")
+    assert json.loads(found.stdout) == found.result
+    assert {"loaded", "called"} <= {*found.stderr.split()}
 
 
 @pytest.mark.parametrize("env", ["toy", "tabletop", "minecraft", "textcraft", "shopping"])

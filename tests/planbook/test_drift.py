@@ -7,17 +7,17 @@ import pytest
 
 from planbook.learning.postconditions import Reading, postcondition
 from tests.command import ROOT
-from tests.flows import asks, events, here
+from tests.flows import Finished, asks, events, here
 
 DRIFTING = ROOT / "tests" / "drifting.py"
 BUILD = ("build", "--env", f"{DRIFTING}:Drifting", "--types", "fetch,found", "--model", f"scripted:{DRIFTING}:answer")
 LEARNING = ("--libraries-only", "--procedures-first", "--solved-after", 99, "--tasks-per-type", 10, "--json")
 
 
-def build(run: Path, *arguments: object) -> Any:
+def build(run: Path, *arguments: object) -> Finished:
     finished = here(*BUILD, *LEARNING, "--out", run, "-o", f"run={run}", *arguments)
     assert finished.returncode == 0, finished.stderr
-    return finished.result
+    return finished
 
 
 def versions(run: Path) -> list[tuple[int, int]]:
@@ -29,7 +29,7 @@ def versions(run: Path) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("change", ["renamed", "reworded", "sticky"])
 def test_a_procedure_is_repaired_after_the_first_task_that_it_fails(change: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    result = build(run, "-o", f"change={change}", "-o", "after=6", "--seeds", "0-9")
+    result = build(run, "-o", f"change={change}", "-o", "after=6", "--seeds", "0-9").result
     assert result["solved"] == 10, "the planner carries on where the procedure fails"
     assert [result["matches"][each]["count"] for each in ("matched", "wrong", "solved_after")] == [9, 1, 1]
     assert versions(run) == [*[(1, 0)] * 6, *[(2, 1)] * 4]
@@ -51,8 +51,11 @@ def test_a_procedure_is_repaired_after_the_first_task_that_it_fails(change: str,
 def test_a_repair_of_a_librarys_procedure_is_verified_on_the_librarys_tasks(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     build(first, "-o", "after=9", "--seeds", "0-2")
-    build(second, "-o", "after=0", "--seeds", "3-4", "--library", first / "learnt")
+    printed = build(second, "-o", "after=0", "--seeds", "3-4", "--library", first / "learnt").printed
     assert versions(second) == [(2, 1)] * 2
+    assert "1 found type; 1 version of procedures published, 1 of them repairs" in printed
+    assert here("report", second, "--out", tmp_path / "report.html").returncode == 0
+    assert "1 version of procedures published, 1 of them repairs" in (tmp_path / "report.html").read_text()
     bodies: list[Any] = [event.body for event in events(second, "task") if "/verification" in event.scope]
     assert {body["task"]["id"] for body in bodies} >= {"fetch/0", "fetch/1", "fetch/2"}
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -105,6 +106,30 @@ def test_tools_without_tasks_can_be_used_without_a_verdict(tmp_path: Path) -> No
             assert ended["ended"] == f"The task ended with the answer {answer}."
 
     serve("--env", f"module:{tmp_path}/sums.py", use=use)
+
+
+def test_what_a_module_prints_is_no_part_of_the_protocol(tmp_path: Path) -> None:
+    (tmp_path / "sums.py").write_text(
+        "print('loaded')\n\n\ndef add(a: int, b: int) -> int:\n    print('called')\n    return a + b\n"
+    )
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    call = {"name": "run_plan", "arguments": {"code": "agent.add(1, 2)"}}
+    messages: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": client},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": call},
+    ]
+    command = (sys.executable, "-m", "planbook", "mcp", "--env", f"module:{tmp_path}/sums.py")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.writelines(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
+        server.stdin.flush()
+        replies = [server.stdout.readline(), server.stdout.readline()]
+        rest, printed = server.communicate()
+    assert [json.loads(reply)["id"] for reply in replies] == [1, 2]
+    assert (rest, printed.split()) == ("", ["loaded", "loaded", "called"])
 
 
 def test_only_the_first_answer_of_a_task_counts(tmp_path: Path) -> None:

@@ -102,6 +102,36 @@ def test_new_words_in_an_open_part_must_not_change_the_meaning(goal: str, matche
     assert (match(types, goal).type == types[0].name) is matched
 
 
+@pytest.mark.parametrize(
+    ("goal", "params"),
+    [
+        ("Close ticket 3 with 'all well'", {"ticket": 3, "note": "all well"}),
+        ("Close the ticket 3 with 'lost'", {"ticket": 3, "note": "lost"}),
+        ("Close ticket 3 with 'The server'", {}),
+        ("Close ticket 3 with 'the lost'", {}),
+        ("Close ticket 3 with 'vitamin A'", {}),
+        ("Refund 7 dollars for ticket 3", {"ticket": 3, "amount": 7}),
+        ("Refund $7 on ticket 3", {"ticket": 3, "amount": 7}),
+        ("Refund -7 dollars for ticket 3", {}),
+        ("Refund $-7 on ticket 3", {}),
+        ("Refund 1,000 dollars for ticket 3", {}),
+        ("Refund 7 cents for ticket 3", {}),
+        ("Refund 7% for ticket 3", {}),
+    ],
+)
+def test_words_next_to_a_value_must_not_change_it(goal: str, params: dict[str, JsonValue]) -> None:
+    close, refund = "agent.close(ticket={}, note={!r})", "agent.refund(ticket={}, amount={!r})"
+    types = found(
+        Solved("1", "Close ticket 1 with 'fixed'", close.format(1, "fixed")),
+        Solved("2", "Close ticket 2 with 'not found'", close.format(2, "not found")),
+        Solved("3", "Refund 5 dollars for ticket 1", refund.format(1, 5.0)),
+        Solved("4", "Refund 12 dollars for ticket 2", refund.format(2, 12.0)),
+        Solved("5", "Refund $8 on ticket 4", refund.format(4, 8.0)),
+    )
+    assert types[1].wordings[0].pattern == "refund {*} {amount} {*} ticket {ticket}"
+    assert match(types, goal).params == params
+
+
 def test_a_long_goal_that_nearly_fits_a_pattern_takes_little_time() -> None:
     goals = (
         "please look at the table and then find an apple near a window before you put it on some shelf in that room",
