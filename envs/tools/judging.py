@@ -11,7 +11,7 @@ from pydantic import BaseModel, JsonValue
 from planbook.envs.errors import EnvironmentBroken, raised_at
 from planbook.envs.tools.tasks import Judge, assertion_line, call_with, judge_function
 from planbook.envs.types import Task, Verdict
-from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session
+from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, parse_source
 
 
 class Situation(BaseModel):
@@ -100,7 +100,7 @@ def _holds(session: Session, code: str, task: Task) -> bool | str:
 
 
 def _ends_with_expression(code: str) -> bool:
-    return isinstance(ast.parse(code).body[-1], ast.Expr)
+    return isinstance(parse_source(code).body[-1], ast.Expr)
 
 
 @cache

@@ -50,7 +50,7 @@ WAIT = 30.0
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
 
 
-class _Entry(BaseModel):
+class _ListedServer(BaseModel):
     """A server in a file. Fields of other clients are ignored."""
 
     command: str = ""
@@ -71,7 +71,7 @@ class _Entry(BaseModel):
 class _ServerFile(BaseModel):
     """The format that MCP clients share."""
 
-    servers: dict[str, _Entry] = Field(alias="mcpServers")
+    servers: dict[str, _ListedServer] = Field(alias="mcpServers")
 
 
 @dataclass(frozen=True)
