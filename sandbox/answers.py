@@ -265,5 +265,5 @@ def _to_json(value: object) -> bytes:
     except PydanticSerializationError as error:
         if "surrogates not allowed" not in str(error):
             raise
-    text = json.dumps(to_jsonable_python(value, inf_nan_mode="constants"), ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False, default=to_jsonable_python)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
