@@ -36,8 +36,7 @@ from planbook.sandbox import Sandbox
 
 OBSERVATION = TypeAdapter(Observation)
 MAX_REFUSED = 10
-"""Number of consecutive plans that fail the check before the episode ends, since a model may repeat a fault again and
-again, with a longer prompt each time."""
+"""Consecutive plans that fail the check before the episode ends: a model may repeat a fault, in ever longer prompts."""
 
 
 class Episode:
@@ -168,8 +167,7 @@ class Episode:
             frame.add_names(code, result)
             feedback = result_feedback(result, self._steps_of_cell(frame))
         except (CellOver, EpisodeOver) as over:
-            feedback = self._feedback_of_end(over, frame)
-            self._close_cell(frame, code, source, thought, feedback)
+            feedback = self._close_cell(frame, code, source, thought, self._feedback_of_end(over, frame))
             if isinstance(over, EpisodeOver):
                 raise
             return feedback
@@ -244,13 +242,9 @@ class Episode:
         if (dry_run or self.settings.dry_run) and not any(name.startswith(f"{AGENT}.") for name in functions or {}):
             from planbook.planner.dry_runs import dry_run_of  # few runs check their cells in this way
 
-            plan_task = {**seen_task(self.task, self.observation), **(task or {})}
+            seen = {**seen_task(self.task, self.observation), **(task or {})}
             frame.dry_run = dry_run_of(
-                self.environment,
-                self._own_task,
-                frame.functions,
-                plan_task,
-                lambda: self.steps[: frame.first_step],
+                self.environment, self._own_task, frame.functions, seen, lambda: self.steps[: frame.first_step]
             )
         try:
             yield frame

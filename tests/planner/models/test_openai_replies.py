@@ -1,0 +1,190 @@
+"""Replies of a real server on this machine: streams, whole answers, token counts, reasons to end."""
+
+import json
+
+import pytest
+
+from planbook.planner import Message, Sampling, Usage
+from planbook.planner.models.tokens import estimated_usage
+from tests.ear import Ear
+from tests.openai_server import Break, Completion, Refusal, Server, serving
+from tests.planner.models.served import ASK, TEXT, model
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        Break(after=0),
+        Break(after=2),
+        Break(after=2, clean=True),
+        Break(after=1, last="{not json"),
+        Break(after=1, last='{"error": {"message": "overloaded", "code": 503}}'),
+    ],
+)
+def test_a_broken_stream_is_repeated_and_passed_on_once(server: Server, trouble: Break) -> None:
+    server.troubles += [trouble]
+    ear = Ear()
+    reply = model(server).complete(ASK, Sampling(), ear)
+    assert (reply.text, ear.text, reply.finish) == (TEXT, TEXT, "stop")
+    assert len(server.requests) == 2
+
+
+def test_a_repeated_stream_with_another_text_is_not_passed_on() -> None:
+    texts = iter(["the first answer, cut off", "a second answer, whole"])
+    ear = Ear()
+    with serving(lambda messages: next(texts)) as server:
+        server.troubles += [Break(after=1)]
+        reply = model(server).complete(ASK, Sampling(), ear)
+    assert (reply.text, ear.heard) == ("a second answer, whole", ["the firs"])
+
+
+def test_a_stream_that_breaks_after_its_last_word_is_complete(server: Server) -> None:
+    server.troubles += [Break(after=5)]
+    assert model(server).complete(ASK, Sampling()).usage.estimated
+    assert len(server.requests) == 1
+
+
+def streamed(*chunks: object) -> Refusal:
+    """Return a stream of these chunks."""
+    body = "".join(f"data: {chunk if isinstance(chunk, str) else json.dumps(chunk)}\n\n" for chunk in chunks)
+    return Refusal(200, body=body, headers={"Content-Type": "text/event-stream"})
+
+
+def choice(content: object = None, reason: str | None = None, index: int = 0) -> dict[str, object]:
+    return {"index": index, "delta": {"content": content}, "finish_reason": reason}
+
+
+def chunk(*choices: object, **more: object) -> dict[str, object]:
+    return {"model": "served-1", "choices": list(choices), **more}
+
+
+STOP = chunk(choice(reason="stop"))
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [chunk(choice([{"type": "text", "text": TEXT[:5]}, {"type": "text", "text": TEXT[5:]}, None])), STOP],
+        [chunk(choice([{"type": "thinking", "thinking": [{"text": "hm"}]}])), chunk(choice(TEXT)), STOP],
+        [chunk(choice(TEXT)), chunk(None), STOP],
+        [chunk(choice(TEXT), model=7), STOP],
+        [chunk(choice(TEXT[:5]), choice("other", index=1)), chunk(choice("s", index=1)), chunk(choice(TEXT[5:])), STOP],
+        [chunk(choice(TEXT)), chunk(choice(reason="stop"), usage=[1])],
+        [chunk(choice(TEXT)), "[DONE]"],
+        [chunk(choice(TEXT, reason="")), chunk(choice(reason="")), "[DONE]"],
+    ],
+    ids=["parts", "thinking", "no choice", "number", "two choices", "usage", "no reason", "empty reason"],
+)
+def test_a_stream_may_have_another_form(server: Server, chunks: list[object]) -> None:
+    server.troubles += [streamed(*chunks)]
+    reply = model(server).complete(ASK, Sampling())
+    finish = "length" if chunks[-1] == "[DONE]" else "stop"  # without a reason, it may have been cut off
+    assert (reply.text, reply.finish, len(server.requests)) == (TEXT, finish, 1)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": "100", "completion_tokens": "10"},
+        {"prompt_tokens": 100.5, "completion_tokens": 10.2},
+        {"prompt_tokens": -100, "completion_tokens": -10},
+        {"prompt_tokens": 100, "total_tokens": 500},
+    ],
+)
+def test_a_count_that_is_unusable_is_estimated_with_the_reasoning(server: Server, usage: object) -> None:
+    thought = {"index": 0, "delta": {"reasoning": "word " * 100}}
+    server.troubles += [streamed(chunk(thought), chunk(choice(TEXT)), chunk(choice(reason="stop"), usage=usage))]
+    reply = model(server).complete(ASK, Sampling())
+    assert reply.usage == estimated_usage(ASK, "word " * 100 + TEXT)
+    assert reply.usage.completion > 100
+
+
+@pytest.mark.parametrize("reason", ["error", "insufficient_system_resource"])
+def test_a_reply_that_the_server_could_not_finish_is_asked_for_again(server: Server, reason: str) -> None:
+    server.troubles += [streamed(chunk(choice(TEXT[:5])), chunk(choice(reason=reason)), "[DONE]")]
+    assert model(server).complete(ASK, Sampling()).text == TEXT
+    assert len(server.requests) == 2
+
+
+def test_a_server_may_answer_a_request_for_a_stream_in_one_piece(server: Server) -> None:
+    message = {"role": "assistant", "content": [{"type": "text", "text": TEXT}]}
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": "length"}]}
+    server.troubles += [Refusal(200, body=json.dumps(body))]
+    reply = model(server).complete(ASK, Sampling())
+    assert (reply.text, reply.finish, len(server.requests)) == (TEXT, "length", 1)
+
+
+@pytest.mark.parametrize("body", ["{broken", '{"choices": []}', "<html>hello</html>"])
+def test_an_invalid_whole_answer_is_repeated(server: Server, body: str) -> None:
+    server.troubles += [Refusal(400, param="stream"), Refusal(200, body=body)]
+    assert model(server).complete(ASK, Sampling()).text == TEXT
+    assert len(server.requests) == 3
+
+
+def test_a_whole_answer_needs_no_finish_reason(server: Server) -> None:
+    body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m"}
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": None}
+    server.troubles += [Refusal(400, param="stream"), Refusal(200, body=json.dumps({**body, "choices": [choice]}))]
+    reply = model(server).complete(ASK, Sampling())
+    assert (reply.text, reply.finish) == ("Yes.", "stop")
+
+
+def test_a_listener_may_stop_the_stream() -> None:
+    ear = Ear(pieces=3)
+    with serving(lambda messages: "word " * 400, pause=0.01) as server:
+        reply = model(server).complete(ASK, Sampling(), ear)
+    assert (reply.text, reply.finish) == ("word " * 4 + "word", "cut")
+    assert reply.text == ear.text
+    assert reply.usage == estimated_usage(ASK, reply.text)
+
+
+def test_an_error_of_the_listener_is_raised(server: Server) -> None:
+    def listen(piece: str) -> bool:
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        model(server).complete(ASK, Sampling(), listen)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("completion", "finish", "text"),
+    [
+        (Completion("half an", finish="length"), "length", "half an"),
+        (Completion("", finish="length"), "length", ""),
+        (Completion("", finish="stop"), "refused", ""),
+        (Completion("", refusal="I cannot."), "refused", "I cannot."),
+        (Completion("some", finish="content_filter"), "refused", "some"),
+        (Completion("called", finish="tool_calls"), "stop", "called"),
+    ],
+)
+@pytest.mark.parametrize("refuses", [frozenset(), frozenset({"stream"})])
+def test_a_reply_has_its_reason_to_end(completion: Completion, finish: str, text: str, refuses: frozenset[str]) -> None:
+    with serving(lambda messages: completion, refuses=refuses) as server:
+        reply = model(server).complete(ASK, Sampling())
+    assert (reply.finish, reply.text) == (finish, text)
+
+
+def test_a_reply_has_the_cached_tokens_and_the_file_name_of_the_model() -> None:
+    with serving(lambda messages: Completion("yes", cached=4), model="/home/someone/models/small.gguf") as server:
+        reply = model(server).complete(ASK, Sampling())
+    assert (reply.usage, reply.model) == (Usage(prompt=5, completion=1, cached=4), "small.gguf")
+
+
+def test_half_surrogates_are_replaced_or_joined() -> None:
+    with serving(lambda messages: "1234567\U0001f642") as server:
+        halves = "1234567\ud83d", "\ude42"
+        server.answer = lambda messages: "".join(halves)
+        reply = model(server).complete([Message(role="user", content="half \ud83d here")], Sampling())
+        assert server.requests[0]["messages"][0]["content"] == "half ? here"
+    assert reply.text == "1234567\U0001f642"
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+@pytest.mark.parametrize("refuses", [frozenset(), frozenset({"stream"})])
+def test_the_reasoning_is_separate_from_the_reply(name: str, refuses: frozenset[str]) -> None:
+    completion, ear = Completion("agent.open('box_1')", reasoning="First, box_2? No.", reasoning_field=name), Ear()
+    with serving(lambda messages: completion, refuses=refuses) as server:
+        reply = model(server).complete(ASK, Sampling(), ear)
+    assert (reply.text, reply.reasoning) == (completion.text, completion.reasoning)
+    assert ear.text == completion.text
