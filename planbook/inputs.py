@@ -59,7 +59,10 @@ def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
     """Return the digests of the tasks' data, and of the environment's code if it does not ship with planbook."""
     by_id = {task.id: task for task in tasks}
     digests = dict(config.environment.checksums(list(by_id.values()), config.environment_options))
-    file = Path(config.env.partition(":")[0])
+    kind, _, target = config.env.partition(":")
+    if kind == "mcp" and Path(target).is_file():
+        digests[f"the file of MCP servers {Path(target).name}"] = file_digest(Path(target))
+    file = Path(kind)
     if file.suffix == ".py":
         digests[f"the environment's file {file.name}"] = file_digest(file)
         return digests | module_digests(file, "environment")

@@ -40,7 +40,18 @@ from planbook.results.summary import Summary
 from planbook.results.table import RunResults, read_run
 from planbook.results.telling import UNSAFE, failure_lines, figure_parts, paying_line, results_table, spending_lines
 from planbook.resuming import check_config, keep_recall, notice_changes
-from planbook.runs import AGAIN, Entry, Fork, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
+from planbook.runs import (
+    AGAIN,
+    Entry,
+    Fork,
+    Run,
+    again_lines,
+    broken_paths,
+    is_run,
+    last_path,
+    new_folder,
+    recorded_endings,
+)
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.settings import Settings
 from planbook.spending import check_money
@@ -90,7 +101,8 @@ def play(
     check_naive(config)
     check_streams(config)
     check_executor(config, hosting)
-    check_money(config.models.values(), hosting.budget, hosting.prices)
+    if out is None or not is_run(out):  # an existing run has a price table, and checks it
+        check_money(config.models.values(), hosting.budget, hosting.prices)
     tasks = tasks_of(config) if tasks is None else tasks
     memory = beginning_memory(config, tasks)
     if not config.copies:

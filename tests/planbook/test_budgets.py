@@ -141,6 +141,9 @@ def test_a_run_keeps_its_price_table(tmp_path: Path, monkeypatch: pytest.MonkeyP
         resumed = here("run", "--resume", folder)
         assert (resumed.returncode, len(server.requests)) == (4, asked), resumed.printed
         assert "other inputs" not in resumed.printed
+        assert here(*play, "--budget", "money=9", "--out", folder).returncode == 4, (
+            "the same command, with the run's prices"
+        )
         finished = here("run", "--resume", folder, "--budget", "money=1000", "--json")
         again = here("rerun", folder, "--json", "--out", tmp_path / "again")
     tokens = spent(folder)["tokens"]

@@ -1,6 +1,7 @@
 """Runs and the user's own files, after the folder that holds both was moved."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,22 @@ def test_a_file_that_changed_is_neither_executed_nor_taken_for_the_moved_one(mov
             in refused.printed
         )
     assert not (moved / "executed").exists()
+
+
+def test_a_moved_file_of_mcp_servers_is_found(tmp_path: Path) -> None:
+    first, now = tmp_path / "first", tmp_path / "now"
+    first.mkdir()
+    server = {"command": sys.executable, "args": [str(ROOT / "examples" / "tools" / "files_server.py")]}
+    (first / "servers.json").write_text(json.dumps({"mcpServers": {"files": server}}))
+    (first / "plan.py").write_text("print(agent.list_files())\n")
+    tasks = [{"id": "one", "goal": "List the files.", "judge": {"answer": 1}}]
+    (tmp_path / "tasks.json").write_text(json.dumps({"tasks": tasks}))
+    env = ("--env", f"mcp:{first / 'servers.json'}", "-o", f"tasks={tmp_path / 'tasks.json'}")
+    played = here("exec", first / "plan.py", *env, "--out", first / "run")
+    assert played.returncode == 0, played.printed
+    first.rename(now)
+    replayed = planbook("replay", now / "run")
+    assert replayed.returncode == 0, replayed.stderr
 
 
 def test_a_missing_file_is_named(moved: Path) -> None:
