@@ -43,15 +43,18 @@ def write_page(runs: Sequence[RunResults], out: Path, which: str | None) -> None
 def page_pieces(
     views: Sequence[View],
     title: str,
-    over: str,
+    kicker: str,
     together: Sequence[blocks.Block] = (),
     chunks: Iterable[Any] = (),
     live: Any = None,
 ) -> Iterator[str]:
-    """Yield the page in pieces. ``live`` is the state of a run that is being watched."""
+    """Yield the page in pieces.
+
+    ``kicker`` is the line above the heading, ``live`` the state of a run that is being watched.
+    """
     section_data = [{"id": shown["id"], "sections": shown["sections"]} for shown in views]
     stream = _template().stream(
-        runs=views, title=visible(title), over=over, together=together, chunks=chunks,
+        runs=views, title=visible(title), kicker=kicker, together=together, chunks=chunks,
         data=Markup(as_script({"runs": section_data, "live": live, "together": list(together)})),
         style=Markup((VIEWER / "viewer.css").read_text(encoding="utf-8")),
         script=Markup(script()), script_hash=script_hash(), live=live is not None,

@@ -17,8 +17,8 @@ MEANINGS: Mapping[Outcome, str] = {
     Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",
     Outcome.INDIRECT_SUCCESS: "solved, after at least one error",
     Outcome.FAILURE: "not solved when its method ended",
-    Outcome.OUT_OF_BUDGET: "not solved before its budget of actions or replies ran out",
-    Outcome.BROKEN: "ended by a fault of planbook, the environment or the model server, not of the agent",
+    Outcome.OUT_OF_BUDGET: "not solved before its budget of actions ran out",
+    Outcome.BROKEN: "ended by a fault of planbook or of the environment, not of the agent",
     Outcome.NOT_RUN: "not played, or not to its end: the run was stopped, or its budget was used up",
 }
 """The meanings of outcomes."""
@@ -43,7 +43,7 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
         yield blocks.paragraph(UNSAFE, "unsafe")
     if false := [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
         yield blocks.paragraph(["Claims that are false: ", *links(false, MAX_LISTED)], "false-claims")
-    yield blocks.heading("What the run was made of")
+    yield blocks.heading("Inputs of the run")
     yield from _inputs(run)
 
 
@@ -83,7 +83,7 @@ def settings(value: Any) -> Iterator[tuple[str, str]]:
     return ((name, text) for name, text in by_dotted_name(value) if text)
 
 
-HEAD = ("calls", "replayed", "tokens, prompt", "of them cached", "tokens, completion", "money", "time that models took")
+HEAD = ("calls", "replayed", "tokens, prompt", "of which cached", "tokens, completion", "money", "time that models took")
 Costs = Mapping[str, Spent]
 """Costs by name, in descending order."""
 
@@ -110,7 +110,7 @@ def cost_blocks(run: RunResults) -> Iterator[Block]:
         calls, tokens = counted(outside.calls, "call"), counted(outside.tokens, "token")
         note = f"Outside the episodes, in learning and formulating: {calls}, {tokens}. {note}"
     if spent.money is None:
-        note += " A model that the table does not have leaves the price unknown: name a table with --prices."
+        note += " The price is unknown if a model is missing from the table: name another table with --prices."
     yield blocks.paragraph(note, "note")
 
 

@@ -89,8 +89,8 @@ class Result:
     def __post_init__(self) -> None:
         self._attempt = _EpisodeAttempt(self.bulky)
 
-    def take(self, event: Event, cost: Spent | None, invocation: int, set_aside: frozenset[str]) -> bool:
-        """Read the next event of the episode; return whether it is an ending that counts."""
+    def take(self, event: Event, cost: Spent | None, invocation: int) -> bool:
+        """Read the next event of the episode; return whether it is an ending."""
         self.events += 1
         self.spent = self.spent + cost if cost else self.spent
         if event.kind in TIMED_EVENTS:
@@ -99,7 +99,7 @@ class Result:
             self._last = invocation, event.at
         if event.kind in METHOD_EVENTS and (inside := INSIDE.fullmatch(event.scope)):
             self._take_method_event(event, int(inside[1] or 0))
-        return self._take_ending(event, set_aside)
+        return self._take_ending(event)
 
     def _take_method_event(self, event: Event, restarts: int) -> None:
         """Read an event of the method; if the episode was started over, the last attempt counts."""
@@ -108,8 +108,8 @@ class Result:
         if restarts == self._attempt.restarts:
             self._attempt.take(event)
 
-    def _take_ending(self, event: Event, set_aside: frozenset[str]) -> bool:
-        """Read the task or the ending, unless it is a trial's; return whether it is an ending that counts."""
+    def _take_ending(self, event: Event) -> bool:
+        """Read the task or the ending, unless it is a trial's; return whether it is an ending."""
         body: Any = event.body
         if event.kind not in ("task", "outcome") or not OWN.fullmatch(event.scope):
             return False
@@ -117,7 +117,7 @@ class Result:
             self.given_task = Task.model_validate(body["task"])
             return False
         ending = Ending.model_validate(body)
-        if ending.cause == DIVERGED or event.scope in set_aside:
+        if ending.cause == DIVERGED:
             return False
         self.ending = ending
         return True

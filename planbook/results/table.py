@@ -3,9 +3,10 @@
 Every event is read once, in one query, so a run that is still being played is seen at one moment.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -18,9 +19,9 @@ from planbook.knowledge import LEARNED, SPOILT, group_of
 from planbook.planner import Outcome, Spent, bulky_fields, cost_of, figures_of
 from planbook.results.learning_cost import BuildingCost, Paying, Reached, reached_after
 from planbook.results.measures import known_milestones
-from planbook.results.rows import NOTHING, Result
+from planbook.results.rows import NOT_PLAYED, NOTHING, Result
 from planbook.results.summary import Summary, summarise
-from planbook.runs import Run, index_of, set_aside
+from planbook.runs import AGAIN, Run, index_of
 from planbook.spending import PlayedTime, Price
 from planbook.store import Event
 
@@ -66,8 +67,6 @@ class RunResults:
     """The models that answered, also in episodes that were copied from other runs."""
     versions: dict[str, str] = field(default_factory=dict)
     """Versions that the environment reported."""
-    set_aside: frozenset[str] = frozenset()
-    """Scopes of endings that do not count because their episodes are played again."""
     first: float | None = None
     last: float | None = None
     """Times of the first and the last event that was played, in seconds since 1970."""
@@ -85,21 +84,27 @@ class RunResults:
         """Return the table before any event is read; the default prices are the run's own."""
         copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
         rows = (Result(entry, run.file.answering, copied, bulky) for entry in run.entries())
-        return cls(run, name, price or run.price, {row.index: row for row in rows}, set_aside=set_aside(run))
+        return cls(run, name, price or run.price, {row.index: row for row in rows})
 
-    def take(self, event: Event) -> None:
-        """Read the next event. An episode that was copied from another run costs nothing here."""
+    def take(self, event: Event) -> Iterable[int]:
+        """Read the next event, and return the numbers of the episodes that it changes.
+
+        An episode that was copied from another run costs nothing here.
+        """
         self._summary = None
         own = self.run.is_own(event)
         cost = cost_of(event.kind, event.body, self.price)
         self.first = event.at if self.first is None else self.first
         self.last = max(event.at, self.last or 0.0)
         self._time.take(event)
-        self._invocations += event.kind == "sitting"
+        changed: set[int] = set()
+        if event.kind == "sitting":
+            changed = self._take_invocation_event(event)
         if (event.scope, event.kind) == ("run", "versions"):
             self.versions.update({name: str(version) for name, version in event.body.items()})
         elif row := self.episodes.get(index_of(event.scope)):
-            if row.take(event, cost, self._invocations, self.set_aside):
+            changed = {row.index}
+            if row.take(event, cost, self._invocations):
                 self.order.append(row.index)
         else:
             self._take_outside(event, (cost if own else None) or NOTHING)
@@ -108,6 +113,17 @@ class RunResults:
             self.answered |= {str(body["reply"]["model"] or body["model"]): None}
         if own and cost:
             self._add_cost(event, cost)
+        return changed
+
+    def _take_invocation_event(self, event: Event) -> set[int]:
+        """Count the event. Return the episodes that it plays again; their endings no longer count."""
+        body: Any = event.body
+        self._invocations += 1
+        again = self.episodes.keys() & map(index_of, body.get(AGAIN, ()))
+        self.order = [index for index in self.order if index not in again]
+        for index in again:
+            self.episodes[index].ending = NOT_PLAYED
+        return again
 
     def _take_outside(self, event: Event, cost: Spent) -> None:
         if event.kind == "outcome" and index_of(event.scope) >= 0:
@@ -151,7 +167,9 @@ class RunResults:
     def so_far(self) -> "RunResults":
         """Return the table of the episodes that have ended."""
         ended = {*self.order, *(row.index for row in self.episodes.values() if row.is_skipped)}
-        return replace(self, episodes={index: self.episodes[index] for index in sorted(ended)}, _summary=None)
+        table = copy(self)  # with ``learning_behind``, if it has been read
+        table.episodes, table._summary = {index: self.episodes[index] for index in sorted(ended)}, None
+        return table
 
     @property
     def skipped(self) -> int:

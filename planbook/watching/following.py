@@ -20,9 +20,10 @@ ACTIVITY = ("act", "ask", "cell", "heard")
 
 
 class Following:
-    """The run as far as it has been read. ``version`` grows with every change; ``changed`` has it by changed episode.
+    """The run as far as it has been read. ``version`` grows with every change.
 
-    ``lock`` is held while the run is read or rendered.
+    ``changed`` maps the number of each changed episode to the version of its last change. ``lock`` is held while the
+    run is read or rendered.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -30,13 +31,13 @@ class Following:
         self.read = RunResults.empty(self.run, folder.resolve().name)
         self.version = 0
         self.changed: dict[int, int] = {}
-        self.hosted: dict[str, object] = {}
+        self.invocation_options: dict[str, object] = {}
         """Options of the last invocation, for example its number of jobs."""
         self.paused = self.played = False
         self.requested = ""
         """The last request, until it is answered."""
         self.last: dict[int, Event] = {}
-        """The last activity of each open episode."""
+        """The last activity of each episode."""
         self._row = 0
 
     def close(self) -> None:
@@ -46,40 +47,31 @@ class Following:
     def catch_up(self) -> None:
         """Read new events, and check whether the run is being played."""
         with self.lock:
-            before, row = (self.played, self.paused, self.requested), self._row
-            self.played = self.run.is_played
-            updated = {self._take(event) for self._row, event in self.run.store.since(self._row)}
-            if row == self._row and before == (self.played, self.paused, self.requested):
-                return
-            self.version += 1
-            self.changed.update(dict.fromkeys(updated & self.read.episodes.keys(), self.version))
+            before = self.played, self._row
+            try:
+                self.played = self.run.is_played
+                for self._row, event in self.run.store.since(self._row):
+                    self._take(event)
+            finally:  # if the store fails, what was read before still counts
+                self.version += before != (self.played, self._row)
 
-    def _take(self, event: Event) -> int:
-        """Read an event; return the number of its episode, or -1."""
-        if event.scope != "run":
-            return self._take_episode_event(event)
-        if event.kind != "task":
-            self.read.take(event)
+    def _take(self, event: Event) -> None:
+        if (event.scope, event.kind) == ("run", "task"):
+            return
+        changed = self.read.take(event)
+        self.changed.update(dict.fromkeys(changed, self.version + 1))
         if event.kind == "sitting":
             self._take_invocation_event(event)
         elif event.kind == "control":
             self.requested = str(event.body["do"])
-        return -1
-
-    def _take_episode_event(self, event: Event) -> int:
-        self.read.take(event)
-        index = index_of(event.scope)
-        if (row := self.read.episodes.get(index)) and not row.is_open:
-            self.last.pop(index, None)
-        elif row and event.kind in ACTIVITY:
-            self.last[index] = event
-        return index
+        elif event.kind in ACTIVITY:
+            self.last.update(dict.fromkeys(changed, event))
 
     def _take_invocation_event(self, event: Event) -> None:
         """Read the beginning, end, pause or continuation of an invocation."""
         self.paused, self.requested = PAUSED in event.body, ""
         if "jobs" in event.body:
-            self.hosted = dict(event.body)
+            self.invocation_options = dict(event.body)
 
     def under_way(self) -> list[Result]:
         """Return the episodes that have begun and not ended."""
@@ -100,18 +92,19 @@ class Following:
         return len(self.so_far())
 
 
-Doing = Literal["playing", "paused", "pausing", "stopping", "starting again", "stopped", "over"]
-OFFERED: dict[Doing, tuple[Request, ...]] = {
+RunState = Literal["playing", "paused", "pausing", "stopping", "resuming", "stopped", "finished"]
+OFFERED: dict[RunState, tuple[Request, ...]] = {
     "playing": ("pause", "stop"),
     "pausing": ("go on", "stop"),
     "paused": ("go on", "stop"),
     "stopping": (),
-    "starting again": (),
+    "resuming": (),
     "stopped": ("go on",),
-    "over": (),
+    "finished": (),
 }
 """Requests that a run accepts, by its state."""
-PENDING: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}
+PENDING: dict[str, RunState] = {"pause": "pausing", "stop": "stopping"}
+"""States of a run that has not answered a request yet."""
 
 
 class RunControl:
@@ -122,31 +115,32 @@ class RunControl:
         self._resumed: ResumedRun | None = None
 
     @property
-    def doing(self) -> Doing:
+    def state(self) -> RunState:
         """The state of the run."""
         run = self._following
         if run.played:
-            if run.requested in ("pause", "stop"):
-                return PENDING[run.requested]
-            return "paused" if run.paused else "playing"
+            return PENDING.get(run.requested, "paused" if run.paused else "playing")
         if self._resumed is not None and self._resumed.is_running:
-            return "starting again"
-        return "over" if run.ended == run.entries else "stopped"
+            return "resuming"
+        return "finished" if run.ended == run.entries else "stopped"
 
     @property
     def problem(self) -> str:
-        """The error if the run could not be resumed; else empty."""
-        return "" if self._resumed is None or self._following.played else self._resumed.problem
+        """The reason why the resumed run ended early; else empty."""
+        return self._resumed.problem if self._resumed is not None and self.state == "stopped" else ""
 
     def ask(self, what: Request) -> None:
-        """Send a request that the run's state accepts; others are ignored. Resume a run that nobody plays.
+        """Send a request to the run, or resume it. A request that its state does not accept is ignored.
 
-        Raises BadRun if the store cannot be written.
+        Raises BadRun if the store cannot be read or written.
         """
-        doing = self.doing
-        if what == "go on" and doing in ("stopped", "over"):
-            self._resumed = ResumedRun(self._following)
-        elif what in OFFERED[doing]:
+        with self._following.lock:
+            self._following.catch_up()
+            if what not in OFFERED[self.state]:
+                return
+            if self.state == "stopped":
+                self._resumed = ResumedRun(self._following)
+                return
             with closing(Store(self._following.run.store.place)) as store:
                 request(store, what)
 
@@ -158,7 +152,7 @@ class ResumedRun:
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - it is written until the process ends
         folder = str(following.run.folder)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "planbook", "run", "--resume", folder, *arguments(following.hosted)],
+            [sys.executable, "-P", "-m", "planbook", "run", "--resume", folder, *arguments(following.invocation_options)],
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=self._output,
@@ -172,7 +166,7 @@ class ResumedRun:
 
     @property
     def problem(self) -> str:
-        """The last line of its output if it failed; else empty."""
+        """The last line of its output, unless it succeeded or was stopped on request."""
         if self._process.poll() in (None, errors.OK, errors.INTERRUPTED):
             return ""
         self._output.seek(0)

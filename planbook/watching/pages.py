@@ -48,7 +48,7 @@ class Pages:
             news: dict[str, Any] = {
                 "state": state,
                 "title": f"{state['ended']}/{state['total']} {state['doing']} · {run.read.name}",
-                "can": OFFERED[self._control.doing],
+                "can": OFFERED[self._control.state],
                 "under_way": [f"{ANCHOR}-{episode.index}" for episode in run.under_way()] if run.played else [],
             }
             if run.version > since:
@@ -59,10 +59,10 @@ class Pages:
 
     def _state(self) -> dict[str, Any]:
         """Return the figures at the top, and the open episodes."""
-        run, doing = self._run, self._control.doing
+        run = self._run
         endings = [episode.ending for episode in run.so_far()]
         return {
-            "doing": doing,
+            "doing": self._control.state,
             "problem": self._control.problem,
             "total": run.entries,
             "ended": len(endings),

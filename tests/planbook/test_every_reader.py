@@ -243,7 +243,7 @@ def test_watching_says_why_a_run_could_not_be_resumed(tmp_path: Path, method: st
         following.catch_up()
         pages._control.ask("go on")
         wait_until(lambda: problem in pages.news(0)[1]["state"]["problem"])
-        assert pages._control.doing == "stopped"
+        assert pages._control.state == "stopped"
 
 
 def test_a_run_in_postgresql_is_read_with_the_password_of_libpq(
@@ -303,5 +303,5 @@ def test_a_run_in_postgresql_is_resumed_from_watching(
     with watching(folder) as (following, pages):
         following.catch_up()
         pages._control.ask("go on")
-        wait_until(lambda: "over" in pages.news(0)[1]["title"])
+        wait_until(lambda: "finished" in pages.news(0)[1]["title"])
         assert following.ended == 2

@@ -164,6 +164,18 @@ def test_run_and_report_show_the_cost_with_learning(home: Path, tmp_path: Path) 
     assert all(isinstance(tokens, int) for tokens in learned)
 
 
+@pytest.mark.usefixtures("curve")
+def test_the_cost_of_learning_is_read_once_for_a_run_that_is_watched(home: Path, tmp_path: Path) -> None:
+    shutil.copytree(home / "built", tmp_path / "built")
+    here(*TEST, "--library", tmp_path / "built", "--out", tmp_path / "run")
+    with closing(Run.open(tmp_path / "run")) as run:
+        table = read_run(run)
+        before = table.paying()
+        shutil.rmtree(tmp_path / "built")
+        assert before is not None
+        assert table.so_far().paying() == before
+
+
 @pytest.mark.parametrize(
     "command", ["run --env toy --split all:2", "test --env alfworld --library learnt --split generated:1"]
 )

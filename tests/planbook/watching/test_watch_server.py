@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -95,6 +96,20 @@ def test_milestones_count_only_ended_episodes(tmp_path: Path) -> None:
         assert f"{unlock_score([1.0] + [0.0] * (len(known) - 1)):.2f} %" in shown
         assert '"1 / 1"' in shown
         assert "1 / 4" not in shown
+
+
+def test_episodes_that_were_read_before_the_store_failed_are_reported_afterwards(tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", asking_run, seeds=2)
+    row = "INSERT INTO event (scope, kind, n, body, at) VALUES ('task/0', 'act', 99, '{\"$text\": \"lost\"}', 0)"
+    with closing(Following(folder)) as following, closing(sqlite3.connect(folder / "run.db")) as database:
+        with database:
+            database.execute(row)
+        with pytest.raises(KeyError, match="lost"):
+            following.catch_up()
+        with database:
+            database.execute("DELETE FROM event WHERE n = 99")
+        rows = Pages(following, RunControl(following)).news(0)[1]["rows"]
+        assert [row["n"] for row in rows] == [0, 1, 2]
 
 
 def test_learned_rules_are_shown(tmp_path: Path) -> None:
