@@ -15,7 +15,7 @@ PAGES: Mapping[str, str] = {
     "/": """<title>Home</title><h1>Home</h1><p>Some <b>bold</b> words</p><a href="/two">Two</a>
         <a href="/tall">Tall</a><button disabled>Off</button><button onclick="out.textContent='pressed'">Press</button>
         <p id=out></p><form action="/search"><input aria-label="Query" name=q value="old"></form>
-        <label>Agree <input type=checkbox></label>
+        <label>Agree <input type=checkbox></label><label>Due <b>date</b><input type=date></label>
         <select aria-label="Size"><option>Small<option selected>Large<option disabled>Huge</select>
         <input type=date aria-label="Day"><textarea aria-label="Long">one</textarea><input aria-label="Fixed" readonly value="f">
         <input type=password aria-label="Secret"><input type=file aria-label="File">

@@ -28,7 +28,7 @@ REMEDY = (
     "or name them in PLANBOOK_CHROMIUM and PLANBOOK_CHROMEDRIVER"
 )
 NO_SANDBOX = (
-    "If the message is about a sandbox, this machine grants no user namespaces: install Debian's chromium-sandbox, "
+    "If the message is about a sandbox, this machine does not allow user namespaces: install Debian's chromium-sandbox, "
     "or run as root, where Chromium runs without one."
 )
 VARIABLES = {
@@ -49,26 +49,29 @@ ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
 """Dates in goals, and the order of a date field's parts, depend on these."""
 
 
-def find(name: str) -> str | None:
-    """Return the path of a required program, else None. Its variables take precedence over PATH."""
-    if path := next(filter(None, map(os.environ.get, VARIABLES[name])), None):
-        return path if os.access(path, os.X_OK) else None
-    return next(filter(None, map(shutil.which, NAMES.get(name, (name,)))), None)
+def _program(name: str) -> Requirement:
+    """Return a required program. Its variables take precedence over PATH."""
+    if variable := next(filter(os.environ.get, VARIABLES[name]), None):
+        path = os.environ[variable]
+        remedy = f"{variable} names {path}, which cannot be executed: correct it"
+        return Requirement(name, path if os.access(path, os.X_OK) else None, remedy)
+    return Requirement(name, next(filter(None, map(shutil.which, NAMES.get(name, (name,)))), None), REMEDY)
 
 
 def requirements() -> Sequence[Requirement]:
     """Return Chromium, its driver and the Python packages as requirements."""
     packages = [PackageData(module, "browser").requirement(name) for name, module in PACKAGES.items()]
-    return [*packages, *(Requirement(name, find(name), REMEDY) for name in VARIABLES)]
+    return [*packages, *map(_program, VARIABLES)]
 
 
 def require() -> tuple[str, str]:
     """Return the paths of Chromium and its driver. Raises MissingRequirement."""
-    chromium, driver = find("chromium"), find("chromedriver")
-    if chromium is None or driver is None:
-        missing = [name for name in VARIABLES if find(name) is None]
-        raise MissingRequirement(f"this environment needs a browser; missing: {' and '.join(missing)}: {REMEDY}")
-    return chromium, driver
+    chromium, driver = map(_program, VARIABLES)
+    if chromium.found is None or driver.found is None:
+        missing = [program for program in (chromium, driver) if program.found is None]
+        names, remedies = " and ".join(each.name for each in missing), dict.fromkeys(each.remedy for each in missing)
+        raise MissingRequirement(f"this environment needs a browser; missing: {names}: {'; '.join(remedies)}")
+    return chromium.found, driver.found
 
 
 def start_selenium(profile: str) -> "webdriver.Chrome":

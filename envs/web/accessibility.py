@@ -179,8 +179,16 @@ class AccessibilityNode:
         return bare and len(self.children) == 1
 
     def text(self) -> str:
-        """Return the name, or the text inside if there is none."""
-        return self.name or " ".join(filter(None, (child.text() for child in self.children)))
+        """Return the name, or the text inside if there is none. Not recursive, since pages may be deep."""
+        names: list[str] = []
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            if node.name:
+                names.append(node.name)
+            else:
+                pending.extend(reversed(node.children))
+        return " ".join(names)
 
 
 class AccessibilityTree:

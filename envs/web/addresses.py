@@ -14,10 +14,9 @@ BLANK = "about:blank"
 INNER = ("about", "blob", "data")
 """Schemes that a page may use for its frames and pictures: they cause no requests."""
 PORTS = {"http": 80, "https": 443}
-NEAR_HOSTS = ("127.*", "localhost*", "*.localhost*", "0*", "10.*", "172.*", "192.168.*", "169.254.*", "[*",
-              "*.local/*", "*.local:*", "*.internal/*", "*.internal:*")  # fmt: skip
-NEAR = tuple(f"*://{host}" for host in NEAR_HOSTS)
-"""Browser patterns that match every address of this machine and its network, and some others: ``is_near`` decides."""
+PRIVATE_HOSTS = (*(f"{digit}*" for digit in range(10)), "[*", "localhost*", "*.local*", "*.internal*")
+PRIVATE = tuple(f"*://{host}" for host in PRIVATE_HOSTS)
+"""Browser patterns that match every address of this machine and its network, and others: ``is_private`` decides."""
 NOWHERE = "http://127.0.0.1:1"
 """A proxy that does not exist, for requests that must not be sent."""
 
@@ -29,11 +28,12 @@ def host_of(url: str) -> tuple[str, str]:
         host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme)
     except ValueError:
         return "", ""
-    return host, f"{host}:{port}"
+    return host, host and f"{host}:{port}"
 
 
-def is_near(host: str) -> bool:
+def is_private(host: str) -> bool:
     """Return True for this machine and hosts in its private network."""
+    host = host.rstrip(".")
     if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
         return True
     try:
@@ -61,13 +61,13 @@ class AddressPolicy:
         if not colon:
             return "an address begins with http://, https://, or / for the same site"
         if scheme.lower() not in SCHEMES:
-            return f"addresses of the kind {scheme[:20]!r} are not opened, only http and https"
+            return f"{scheme[:20]!r} addresses cannot be opened, only http and https"
         host, with_port = host_of(url)
         if not host:
             return "the address is not well-formed"
-        if self._fits(host, with_port) or (self.public and not is_near(host)):
+        if self._fits(host, with_port) or (self.public and not is_private(host)):
             return ""
-        return f"{with_port[:100]} may not be visited here; allowed is {self}"
+        return f"{with_port[:100]} may not be visited here; allowed: {self}"
 
     def allows_request(self, url: str) -> bool:
         """Return True if a page may request the address."""
@@ -75,7 +75,7 @@ class AddressPolicy:
 
     def watched(self) -> Sequence[str]:
         """Return browser patterns of requests that must be checked in addition to documents."""
-        return NEAR if self.public else ()
+        return PRIVATE if self.public else ()
 
     def proxy(self) -> Mapping[str, JsonValue]:
         """Return proxy settings that block all other hosts; {} if the policy is ``public``."""
@@ -150,7 +150,7 @@ def equal(url: str, any_of: Sequence[str]) -> bool:
 
 
 def including(url: str, any_of: Sequence[str]) -> bool:
-    """Return True if the address is the same page as one of these, and has at least the query of that one."""
+    """Return True if the address is the same page as one of these, and its query has at least that one's parameters."""
     return any(_includes(address(url), wanted) for wanted in map(address, any_of))
 
 

@@ -15,7 +15,7 @@ from planbook.envs.selection import chosen_split, filter_tasks
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import page, sites
 from planbook.envs.web.actions import WebActions
-from planbook.envs.web.addresses import AddressPolicy, Names, host_of, is_near
+from planbook.envs.web.addresses import AddressPolicy, Names, host_of, is_private
 from planbook.envs.web.context import Context
 from planbook.envs.web.judging import EpisodeEnd, judge, page_text
 from planbook.envs.web.sites import TracSite
@@ -100,7 +100,7 @@ def policy_of(options: WebOptions, task: WebTask) -> AddressPolicy:
     """Return the address policy for a task with real addresses (``tasks.with_site_addresses``)."""
     starts = [task.start, *task.more_tabs]
     hosts = dict.fromkeys(host_of(url)[1] for url in [*starts, *options.sites.values()])
-    public = not options.allowed and not any(is_near(host_of(url)[0]) for url in starts)
+    public = not options.allowed and not any(is_private(host_of(url)[0]) for url in starts)
     return AddressPolicy((*hosts, *options.allowed), public)
 
 
@@ -183,15 +183,15 @@ class Web(WebActions):
         browsing = self._browsing = self._open_browser(task, names)
         if login:
             log_in(browsing.context, login)
-        first = browsing.do(lambda tab: tab.load(task.start))
-        if not first.accepted:
-            self._drop()
-            raise EnvironmentBroken(
-                f"the start {task.start} of the task {task.id} cannot be opened: {first.text.split(chr(10))[0]}"
-            )
-        for url in task.more_tabs:
-            browsing.open_tab()
-            browsing.do(partial(WebTab.load, url=url))
+        for url in (task.start, *task.more_tabs):
+            if browsing.page:
+                browsing.open_tab()
+            first = browsing.do(partial(WebTab.load, url=url))
+            if not first.accepted:
+                self._drop()
+                raise EnvironmentBroken(
+                    f"the start {url} of the task {task.id} cannot be opened: {first.text.split(chr(10))[0]}"
+                )
         if task.more_tabs:
             browsing.switch(0)
             first = browsing.do(lambda _: "")

@@ -120,12 +120,15 @@
     if (!element) return {};
     return {tag: element.localName, type: element.type ?? "", editable: element.isContentEditable};
   },
+  // Return the field that a node is or labels.
+  labelled(node) {
+    const element = this.element(node);
+    return element.matches("input, textarea, select") ? element : element.closest("label")?.control ?? element;
+  },
   // Return how text is put into the field.
   field(node) {
-    let element = this.element(node);
-    if (!node.isConnected || !element) return {refused: "is no longer on the page"};
-    const label = element.closest("label");
-    if (label?.control && !element.matches("input, textarea, select")) element = label.control;
+    if (!node.isConnected || !this.element(node)) return {refused: "is no longer on the page"};
+    const element = this.labelled(node);
     const {tag, type, editable} = this.kind(element);
     if (tag === "select") return {refused: "is a select box: use select(element, option)"};
     const text = tag === "textarea" || (tag === "input" && !this.nonTextTypes.includes(type)) || editable;
@@ -139,17 +142,14 @@
   setTypes: ["date", "time", "datetime-local", "month", "week", "color", "range"],
   // Focus the field and select its content.
   selectContent(node) {
-    let element = this.element(node);
-    const label = element.closest("label");
-    if (label?.control && !element.matches("input, textarea")) element = label.control;
-    const root = element.getRootNode();
+    const element = this.labelled(node), root = element.getRootNode();
     if (!element.contains(root.activeElement)) element.focus({preventScroll: false});
     if (element.select) element.select();
     else element.ownerDocument.getSelection().selectAllChildren(element);
     return {full: !!(element.value ?? element.innerText)};
   },
   set(node, text) {
-    const element = this.element(node), before = element.value;
+    const element = this.labelled(node), before = element.value;
     element.focus();
     element.value = text;
     if (element.value.toLowerCase() !== text.toLowerCase() && Number(element.value) !== Number(text || NaN)) {

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.resources import PackageData, folder_digest, texts_digest
@@ -48,7 +49,7 @@ STATE = (
 
 
 def state_of(database: Path) -> dict[str, str]:
-    """Return the values by place: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Roadmap``, ``milestone/1/due``.
+    """Return the values by place: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Roadmap``, ``milestone/1.0/due``.
 
     Empty values are left out; times are dates.
     """
@@ -87,14 +88,15 @@ class TracSite:
     """One server with its own Trac environment. ``close`` returns it to the pool; ``end`` stops it."""
 
     def __init__(self, seed: Path, folder: Path) -> None:
-        """``seed`` is the Trac environment to copy, ``folder`` a folder that does not exist yet."""
+        """``seed`` is the Trac environment to copy into ``folder``."""
         self.seed, self.folder = seed, folder
         self._seeded = state_of(seed / DATABASE)
-        shutil.copytree(seed, folder)
+        shutil.copytree(seed, folder, dirs_exist_ok=True)  # an earlier start may have failed
         self._start()
 
     def _start(self) -> None:
-        self.server = _run("trac_server.py", self.folder, self.seed / DATABASE)
+        with (self.folder / "log" / "server.log").open("w", encoding="utf-8") as log:
+            self.server = _run("trac_server.py", self.folder, self.seed / DATABASE, errors=log)
         self.url = f"http://127.0.0.1:{self._answer()}"
 
     def reset(self) -> None:
@@ -138,19 +140,17 @@ class TracSite:
         return answer
 
 
-def _run(script: str, *arguments: Path) -> "subprocess.Popen[str]":
+def _run(script: str, *arguments: Path, errors: IO[str] | int = subprocess.STDOUT) -> "subprocess.Popen[str]":
     """Return the process of a script from this folder, started without our folders in its import path."""
-    log = arguments[0] / "log" / "server.log" if script == "trac_server.py" else Path(os.devnull)
-    with log.open("w", encoding="utf-8") as errors:
-        return subprocess.Popen(
-            [sys.executable, "-P", "-s", str(Path(__file__).with_name(script)), *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            env={"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH", "")},
-            start_new_session=True,
-        )
+    return subprocess.Popen(
+        [sys.executable, "-P", "-s", str(Path(__file__).with_name(script)), *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+        env={"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH", "")},
+        start_new_session=True,
+    )
 
 
 class _TracPool:
@@ -191,7 +191,7 @@ def _build(folder: Path) -> None:
     process = _run("trac_seed.py", folder)
     output, _ = process.communicate(timeout=120)
     if process.returncode:
-        raise EnvironmentBroken(f"Trac's environment could not be created in {folder}: {output.strip()[-500:]}")
+        raise EnvironmentBroken(f"Trac's environment could not be created in {folder}: {output.strip().rpartition(chr(10))[2]}")
 
 
 @atexit.register

@@ -16,7 +16,7 @@ from planbook.wording import ESTIMATED, clock, counted, in_words, listed
 MEANINGS: Mapping[Outcome, str] = {
     Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",
     Outcome.INDIRECT_SUCCESS: "solved, after at least one error",
-    Outcome.FAILURE: "not solved when its method ended",
+    Outcome.FAILURE: "not solved when it ended",
     Outcome.OUT_OF_BUDGET: "not solved before its budget of actions ran out",
     Outcome.BROKEN: "ended by a fault of planbook or of the environment, not of the agent",
     Outcome.NOT_RUN: "not played, or not to its end: the run was stopped, or its budget was used up",

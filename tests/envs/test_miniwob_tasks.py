@@ -104,7 +104,12 @@ def test_a_missing_browser_is_reported_with_the_remedy(monkeypatch: pytest.Monke
     found = {item.name: item.found for item in Miniwob.requirements()}
     assert {name for name, where in found.items() if where is None} == {"chromium", "chromedriver"}
     assert {"miniwob", "selenium", "websocket-client"} < found.keys()
-    with pytest.raises(MissingRequirement, match="chromium-driver"):
+    with pytest.raises(MissingRequirement, match="PLANBOOK_CHROMIUM names .*/nothing, which cannot be executed"):
+        chromium.require()
+    for variables in chromium.VARIABLES.values():
+        monkeypatch.delenv(variables[0])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingRequirement, match="missing: chromium and chromedriver: install .* chromium-driver"):
         chromium.require()
 
 
@@ -116,7 +121,7 @@ def test_browser_tests_skip_without_a_browser_but_fail_in_ci(
         outcome("")
     monkeypatch.setenv("CI", ci)
     monkeypatch.setenv("MINIWOB_CHROMEDRIVER", str(tmp_path / "nothing"))
-    with pytest.raises(expected.type, match="no chromedriver: install"):
+    with pytest.raises(expected.type, match="no chromedriver: MINIWOB_CHROMEDRIVER names"):
         need_browser()
 
 

@@ -117,12 +117,12 @@ def test_the_number_of_tabs_is_limited(web: Web) -> None:
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
-        ("file:///etc/passwd", "addresses of the kind 'file' are not opened"),
-        ("javascript:alert(1)", "addresses of the kind 'javascript' are not opened"),
-        ("data:text/html,x", "addresses of the kind 'data' are not opened"),
+        ("file:///etc/passwd", "'file' addresses cannot be opened"),
+        ("javascript:alert(1)", "'javascript' addresses cannot be opened"),
+        ("data:text/html,x", "'data' addresses cannot be opened"),
         ("nonsense", "an address begins with http://, https://, or /"),
         ("http://", "the address is not well-formed"),
-        ("http://127.0.0.1:1/", "127.0.0.1:1 may not be visited here; allowed is 127.0.0.1:"),
+        ("http://127.0.0.1:1/", "127.0.0.1:1 may not be visited here; allowed: 127.0.0.1:"),
         ("http://example.org/", "example.org:80 may not be visited here"),
     ],
 )

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
+from planbook.envs.web import sites
 from planbook.envs.web.sites import TracSite, requirements, state_of, take_trac
 from planbook.envs.web.tasks import ServerCheck, load_tasks
 from tests.command import ROOT
@@ -149,8 +150,15 @@ def test_a_dead_server_is_restarted_by_a_reset(site: TracSite) -> None:
 def test_a_server_that_cannot_start_breaks_the_environment(site: TracSite, tmp_path: Path) -> None:
     (tmp_path / "seed" / "log").mkdir(parents=True)
     shutil.copytree(site.seed / "db", tmp_path / "seed" / "db")
-    with pytest.raises(EnvironmentBroken, match=r"does not answer: .*VERSION"):
-        TracSite(tmp_path / "seed", tmp_path / "sites" / "site")
+    for _ in range(2):  # the second start finds the folder of the first
+        with pytest.raises(EnvironmentBroken, match=r"does not answer: .*VERSION"):
+            TracSite(tmp_path / "seed", tmp_path / "sites" / "site")
+
+
+def test_a_site_that_cannot_be_created_says_why(site: TracSite, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(EnvironmentBroken, match="could not be created in .*: .*not empty"):
+        sites._build(tmp_path)
 
 
 def test_missing_trac_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

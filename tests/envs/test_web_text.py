@@ -1,9 +1,11 @@
 """Addresses and texts of web pages, without a browser."""
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.envs.web.accessibility import quoted
+from planbook.envs.web.accessibility import AccessibilityNode, quoted
 from planbook.envs.web.addresses import AddressPolicy, Names
 from planbook.envs.web.environment import WebOptions, policy_of
 from planbook.envs.web.page import change
@@ -15,8 +17,13 @@ def test_public_addresses_exclude_this_machine_and_private_networks() -> None:
     for url in ("http://example.org/a", "https://a.shop.example:8443/"):
         assert not policy.why_not(url)
     near = "localhost a.localhost 127.0.0.2 10.1.2.3 [::1] [fe80::1] 169.254.169.254 printer.local 0.0.0.0"
+    near += " localhost. printer.local. 100.64.0.1"
     for url in (*(f"http://{host}/" for host in near.split()), "ftp://example.org/", "http://user@/", "http://a:port/"):
         assert policy.why_not(url), url
+    paused = [re.compile(pattern.replace("[", r"\[").replace("*", ".*")) for pattern in policy.watched()]
+    for host in (*near.split(), "198.18.0.1", "192.0.0.1", "printer.internal.:80"):
+        assert any(pattern.fullmatch(f"http://{host}/") for pattern in paused), host
+    assert not any(pattern.fullmatch("https://a.shop.example:8443/") for pattern in paused)
 
 
 def test_a_pattern_with_a_port_allows_only_that_port() -> None:
@@ -24,7 +31,7 @@ def test_a_pattern_with_a_port_allows_only_that_port() -> None:
     assert not policy.why_not("http://127.0.0.1:8000/x")
     assert not policy.why_not("https://a.example.org/")
     assert policy.why_not("http://127.0.0.1:8001/") == (
-        "127.0.0.1:8001 may not be visited here; allowed is 127.0.0.1:8000, *.example.org"
+        "127.0.0.1:8001 may not be visited here; allowed: 127.0.0.1:8000, *.example.org"
     )
     assert policy.why_not("http://example.org.evil.net/")
 
@@ -55,6 +62,14 @@ def test_a_quoted_text_is_one_printable_line(text: str) -> None:
     assert len(written.splitlines()) == 1
     assert written.isprintable()
     assert written[0] == written[-1]
+
+
+def test_the_text_of_a_node_is_its_name_or_the_names_inside() -> None:
+    node = AccessibilityNode("list", "", 0, "f", children=[AccessibilityNode("text", name, 0, "f") for name in "ab"])
+    for _ in range(3_000):
+        node = AccessibilityNode("listitem", "", 0, "f", children=[node])
+    assert node.text() == "a b"
+    assert AccessibilityNode("button", "Ok", 0, "f", children=[node]).text() == "Ok"
 
 
 def test_a_cut_text_states_the_missing_length() -> None:

@@ -49,7 +49,7 @@ def test_our_own_variables_name_the_browser_first(monkeypatch: pytest.MonkeyPatc
     for name in ("MINIWOB_CHROME_BINARY", "MINIWOB_CHROMEDRIVER", "PLANBOOK_CHROMEDRIVER"):
         monkeypatch.setenv(name, str(tmp_path / "nothing"))
     monkeypatch.setenv("PLANBOOK_CHROMIUM", str(program))
-    assert chromium.find("chromium") == str(program)
+    assert {each.name: each.found for each in chromium.requirements()}["chromium"] == str(program)
     monkeypatch.delenv("PLANBOOK_CHROMIUM")
     with pytest.raises(MissingRequirement, match="missing: chromium and chromedriver"):
         chromium.require()
