@@ -28,8 +28,8 @@ REMEDY = (
     "or name them in PLANBOOK_CHROMIUM and PLANBOOK_CHROMEDRIVER"
 )
 NO_SANDBOX = (
-    "If the message is about a sandbox, this machine does not allow user namespaces: install Debian's chromium-sandbox, "
-    "or run as root, where Chromium runs without one."
+    "If the message is about a sandbox, this machine does not allow user namespaces: install Debian's "
+    "chromium-sandbox, or run as root, where Chromium runs without one."
 )
 VARIABLES = {
     "chromium": ("PLANBOOK_CHROMIUM", "MINIWOB_CHROME_BINARY"),
@@ -106,7 +106,6 @@ class Browser:
     """A running Chromium that opens tabs."""
 
     def __init__(self) -> None:
-        require()
         self.profile = tempfile.mkdtemp(prefix="planbook-chromium-")
         self._watchdog = subprocess.Popen(
             [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), self.profile],
@@ -117,7 +116,8 @@ class Browser:
         try:
             self.driver = start_selenium(self.profile)
             self.address: str = self.driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
-            self.url = self._browser_url()
+            path = Path(self.profile, "DevToolsActivePort").read_text(encoding="ascii").split()[1]
+            self.url = f"ws://{self.address}{path}"
             self._control = Connection(self.url)
         except BaseException:
             self._end()
@@ -152,10 +152,6 @@ class Browser:
         """End the browser and remove its profile."""
         self._control.close()
         self._end()
-
-    def _browser_url(self) -> str:
-        port_file = Path(self.profile, "DevToolsActivePort").read_text(encoding="ascii").split()
-        return f"ws://{self.address}{port_file[1]}"
 
     def _end(self) -> None:
         """Let the watchdog kill all processes: that is faster and more reliable than asking the driver."""

@@ -127,7 +127,9 @@ class Miniwob(Environment):
 
     def close(self) -> None:
         """Close the tab; the browser stays for others until the process ends."""
-        self._drop_tab()
+        if self._tab is not None:
+            self._tab.close()
+            self._tab = None
 
     @action("agent.click_xpath(\"//button[text()='Ok']\") -> the page's HTML")
     def click_xpath(self, xpath: str) -> Observation:
@@ -196,7 +198,7 @@ class Miniwob(Environment):
         try:
             return self._tab.find(xpath)
         except EnvironmentBroken:
-            self._drop_tab()
+            self.close()
             raise
 
     def _begin(self, task: Task) -> PageState:
@@ -205,13 +207,8 @@ class Miniwob(Environment):
                 self._tab = MiniwobTab(chromium.shared())
             return self._tab.begin(task_types.page(task.type), task.seed, reload=task.type in task_types.RELOADED)
         except EnvironmentBroken:
-            self._drop_tab()
+            self.close()
             raise
-
-    def _drop_tab(self) -> None:
-        if self._tab is not None:
-            self._tab.close()
-            self._tab = None
 
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:
@@ -219,7 +216,7 @@ class Miniwob(Environment):
         try:
             return self._observe(move(self._tab))
         except EnvironmentBroken:
-            self._drop_tab()
+            self.close()
             raise
 
     def _refuse(self, reason: str) -> Observation:

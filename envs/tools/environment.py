@@ -46,7 +46,9 @@ class ToolOptions(EnvironmentOptions):
 
     tasks: str = Field(default="", description="A YAML or JSON task file: goals, and how they are judged.")
     listed_tokens: int = Field(
-        default=4_000, ge=200, description="About how many tokens a prompt's tools take, if there are more than 50."
+        default=4_000,
+        ge=200,
+        description="Approximate number of tokens for the tools that a prompt lists, if there are more than 50 tools.",
     )
 
     @field_validator("tasks")
@@ -205,17 +207,17 @@ class ToolEnvironment(Environment):
             return offer
         left, names = ToolOptions.read(options).listed_tokens, {"answer"}
         for name in cls._nearest(goal) if goal else list(cls.tools):
-            left -= len(cls._description(name)) // 4
-            if left < 0:
-                break
-            names.add(name)
+            tokens = len(cls._description(name)) // 4
+            if tokens <= left:
+                left -= tokens
+                names.add(name)
         return Offered({name: spec for name, spec in offer.actions.items() if name in names}, offer.queries)
 
     @action("agent.answer('42') -> 'The task ended with the answer \"42\".'")
     def answer(self, value: Any = None) -> Observation:
         """End the task, with an answer if the goal asks for one. Nothing can be done after it."""
         self._answers.append(value)
-        return Observation(f"The task ended with the answer {json.dumps(value)}.", terminated=True)
+        return Observation(f"The task ended with the answer {_json(value)}.", terminated=True)
 
     @query("agent.search('delete a file') -> ['files.remove(path: str)', ...]")
     def search(self, words: str) -> list[JsonValue]:
@@ -269,10 +271,10 @@ class ToolEnvironment(Environment):
         return self._last_verdict[1]
 
     def unjudged(self) -> str:
-        """Return a note with the answer if nobody judged, else ""."""
+        """Return a note with the answer if the task has no judge, else ""."""
         if self._goal.judge if self._goal else self.has_tasks(self.options):
             return ""
-        return f"nobody judged; the answer is {json.dumps(self._answers[-1])}" if self._answers else "nobody judged"
+        return f"not judged; the answer is {_json(self._answers[-1])}" if self._answers else "not judged"
 
     @property
     def _goal(self) -> TaskGoal | None:
@@ -317,7 +319,7 @@ def _read_only(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., Json
         try:
             return call(tool, keyed_arguments(tool.arguments, deepcopy(list(bound.arguments.values()))))
         except (EnvironmentBroken, ToolSilent) as error:
-            raise SandboxError(str(error)) from error  # which no assertion can catch, and which is not a verdict
+            raise SandboxError(str(error)) from error  # no assertion can catch this error, and it is not a verdict
 
     look.__signature__ = tool.signature  # type: ignore[attr-defined]
     return look
@@ -334,10 +336,14 @@ def _calls(code: str, name: str) -> bool:
 
 def _observation(name: str, result: JsonValue) -> Observation:
     structured = not isinstance(result, str)
-    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+    text = result if isinstance(result, str) else _json(result)
     if len(text) > MAX_TEXT:
         raise ToolFailed(f"{name}: the result has {len(text):,} characters; at most {MAX_TEXT:,} are allowed")
     return Observation(text, structured=structured)
+
+
+def _json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def words_of(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import ast
 import atexit
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -58,7 +59,7 @@ def _by_function(name: str, case: Situation, state: object) -> Verdict:
     except Exception as error:
         reason = f"{type(error).__name__}: {error} ({raised_at(error)[0] or 'outside'})"
         raise EnvironmentBroken(f"{case.task.id}: the judge {name} failed: {reason}") from error
-    if not isinstance(result, bool | int | float):
+    if not isinstance(result, bool | int | float) or math.isnan(result):
         raise EnvironmentBroken(
             f"{case.task.id}: the judge {name} returned {str(result)[:80]!r}; return True, False or a share from 0 to 1"
         )
@@ -92,15 +93,11 @@ def _holds(session: Session, code: str, task: Task) -> bool | str:
     """
     result = session.run(code, "judge")
     if result.fault is None:
-        return bool(result.value) or not _ends_with_expression(code)
+        return bool(result.value) or not isinstance(parse_source(code).body[-1], ast.Expr)
     if result.fault.kind is FaultKind.RAISED:
         error = f"{result.fault.type}: {result.fault.message}".partition("\n")[0]
         return False if result.fault.type == AssertionError.__name__ else error
     raise EnvironmentBroken(f"{task.id}: the assertion {code.strip()!r} cannot be run: {result.fault}")
-
-
-def _ends_with_expression(code: str) -> bool:
-    return isinstance(parse_source(code).body[-1], ast.Expr)
 
 
 @cache

@@ -45,6 +45,7 @@ LAST_WORDS = 500
 """Maximum characters of a dead server's standard error that a message repeats."""
 CONNECTION_CLOSED = -32000
 PAGES = 100
+"""Maximum number of pages of a server's list of tools that are read."""
 WAIT = 30.0
 """Seconds that a server may take to start."""
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
@@ -191,10 +192,7 @@ class McpConnection:
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Call a tool and return its result. Raises ToolFailed, and EnvironmentBroken if the server is gone."""
-        assert self._client is not None
-        return self._wait(
-            self._client.call_tool(name, dict(arguments), read_timeout_seconds=self._timeout), f"calling {name}"
-        )
+        return self._wait(self._call_tool(name, arguments), f"calling {name}")
 
     def close(self) -> None:
         """Disconnect, and end the server if it was started here."""
@@ -215,7 +213,7 @@ class McpConnection:
             return [self.without_secrets(item) for item in value]
         return value
 
-    # In the connection's thread: ``_run`` to ``_list_tools``.
+    # In the connection's thread: ``_run`` to ``_call_tool``.
 
     def _run(self, connected: "Future[None]") -> None:
         asyncio.set_event_loop(self._loop)
@@ -263,6 +261,10 @@ class McpConnection:
             if cursor is None:
                 break
         return tools
+
+    async def _call_tool(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+        assert self._client is not None
+        return await self._client.call_tool(name, dict(arguments), read_timeout_seconds=self._timeout)
 
     def _wait(self, work: Coroutine[Any, Any, T], doing: str) -> T:
         if not self._thread.is_alive():

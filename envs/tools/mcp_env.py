@@ -164,26 +164,27 @@ def tools_of(server: str, tools: Iterable[types.Tool], taken: Sequence[str], wit
 
 def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
     """Return one tool of a server. Raises UnknownEnvironment for an invalid schema."""
-    for schema in (tool.input_schema, tool.output_schema or {}):
-        try:
-            validators.validator_for(schema, default=validators.validator_for({})).check_schema(schema)
-        except (exceptions.SchemaError, RecursionError) as error:
-            fault = f"a schema of {tool.name} is not a JSON Schema: {getattr(error, 'message', error)}"
-            raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
-    whole = schemas.merged(tool.input_schema, tool.input_schema)
-    arguments = schemas.arguments_of_schema(whole, lambda schema, value: _allows(schema, value, whole))
     output, returned = tool.output_schema, ""
-    if output and not is_wrapped(output):
-        returned = f"Returns {schemas.shape(output, output)}"
-    doc = "\n".join(filter(None, (tool.description or "", schemas.parameter_docs(arguments, whole), returned)))
-    return Tool(name, arguments, _returns(output), doc.strip(), ServerTool(server, tool), _effect(tool.annotations))
+    try:
+        for schema in (tool.input_schema, output or {}):
+            validator(schema).check_schema(schema)
+        whole = schemas.merged(tool.input_schema, tool.input_schema)
+        arguments = schemas.arguments_of_schema(whole, lambda schema, value: _allows(schema, value, whole))
+        if output and not is_wrapped(output):
+            returned = f"Returns {schemas.shape(output, output)}"
+        docs, result = schemas.parameter_docs(arguments, whole), _returns(output)
+    except (exceptions.SchemaError, RecursionError, TypeError, AttributeError) as error:  # a $ref may lead anywhere
+        fault = f"a schema of {tool.name} is not a JSON Schema: {getattr(error, 'message', error)}"
+        raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
+    doc = "\n".join(filter(None, (tool.description or "", docs, returned)))
+    return Tool(name, arguments, result, doc.strip(), ServerTool(server, tool), _effect(tool.annotations))
 
 
 def _allows(schema: Any, value: object, root: Schema) -> bool:
     inner = {**schema, "$defs": root.get("$defs", {}), "definitions": root.get("definitions", {})}
     try:
         return bool(validator(inner).is_valid(value))
-    except Unresolvable:
+    except (Unresolvable, RecursionError):
         return False
 
 
@@ -197,11 +198,7 @@ def is_wrapped(output: Schema | None) -> bool:
 def _returns(output: Schema | None) -> Any:
     if output is None:
         return str
-    return (
-        schemas.annotation_of(schemas.properties(output)["result"], output)
-        if is_wrapped(output)
-        else schemas.annotation_of(output, output)
-    )
+    return schemas.annotation_of(schemas.properties(output)["result"] if is_wrapped(output) else output, output)
 
 
 def _effect(hints: types.ToolAnnotations | None) -> Effect:

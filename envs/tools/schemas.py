@@ -46,12 +46,11 @@ class Argument:
 
 def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dict[str, Any]:
     """Return the arguments of a call by key, without omitted defaults."""
-    pairs = [(arg, value) for arg, value in zip(arguments, values, strict=True) if not _is_omitted(arg, value)]
-    return {arg.key: arg.convert(value) if arg.convert else value for arg, value in pairs}
-
-
-def _is_omitted(argument: Argument, value: object) -> bool:
-    return argument.omitted and type(value) is type(argument.default) and value == argument.default
+    return {
+        arg.key: arg.convert(value) if arg.convert else value
+        for arg, value in zip(arguments, values, strict=True)
+        if not (arg.omitted and type(value) is type(arg.default) and value == arg.default)
+    }
 
 
 def python_name(name: str, taken: Iterable[str] = ()) -> str:

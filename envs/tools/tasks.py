@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from planbook.envs.errors import BadSelection
-from planbook.envs.registry import CannotLoad, load_module
+from planbook.envs.registry import CannotLoad, import_error, load_module
 from planbook.envs.types import Task
 from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
 from planbook.sandbox import did_you_mean
@@ -45,7 +45,7 @@ class Judge(_FileModel):
     @model_validator(mode="after")
     def _check_one_judge(self) -> "Judge":
         if len(self.model_fields_set) != 1:
-            raise ValueError("a judge is one of answer, assert and python; leave `judge` out if nobody judges")
+            raise ValueError("a judge is one of answer, assert and python; leave `judge` out if the task is not judged")
         return self
 
     @property
@@ -166,8 +166,10 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
         raise BadSelection(f"{name} names no function; write FILE.py:function or package.module:function")
     try:
         module = load_module((folder / place).resolve()) if place.endswith(".py") else import_module(place)
-    except (CannotLoad, ImportError) as error:
+    except CannotLoad as error:
         raise BadSelection(str(error)) from error
+    except Exception as error:
+        raise BadSelection(f"{place} cannot be imported: {import_error(error)}") from error
     function: object = getattr(module, attribute, None)
     if not callable(function):
         raise BadSelection(f"{place} has no function {attribute}")

@@ -79,7 +79,8 @@ class WebActions(Environment):
     @action("agent.goto('http://example.org/shoes') -> the page there")
     def goto(self, url: str) -> Observation:
         """Open an address in the current tab. One that begins with / is on the same site."""
-        return self._do(lambda _: self._goto(url.strip()))
+        browsing = self._open_browsing()
+        return self._do(lambda tab: tab.load(browsing.names.address(url.strip(), browsing.base)))
 
     @action("agent.go_back() -> the page before")
     def go_back(self) -> Observation:
@@ -152,10 +153,6 @@ class WebActions(Environment):
             Action("go_forward"): trail.at + 1 < len(trail.urls),
         }
         return [*on_elements, *(action for action, possible in others.items() if possible)]
-
-    def _goto(self, url: str) -> str:
-        browsing = self._open_browsing()
-        return browsing.tab.load(browsing.names.address(url, browsing.base))
 
     def _act_on(self, element: int, act: Callable[[WebTab, ElementRef, str], str]) -> Observation:
         browsing = self._open_browsing()

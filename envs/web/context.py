@@ -83,15 +83,15 @@ class Context:
     ``popups`` holds the tabs that pages opened, until the environment takes them over.
     """
 
-    def __init__(self, browser: chromium.Browser, gate: AddressPolicy, patience: float) -> None:
+    def __init__(self, browser: chromium.Browser, policy: AddressPolicy, patience: float) -> None:
         """``patience`` is the time in seconds that a page may take to load or to answer a command."""
-        self.gate, self.patience = gate, patience
+        self.policy, self.patience = policy, patience
         self.news = News()
         self.popups: list[TabTarget] = []
         self._targets: dict[str, TabTarget] = {}
         self._awaited = 0
         self.connection = Connection(browser.url, on_event=self._handle)
-        created = self.connection.call("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
+        created = self.connection.call("Target.createBrowserContext", disposeOnDetach=True, **policy.proxy())
         self._id = str(created["browserContextId"])
         self.connection.call(
             "Browser.setDownloadBehavior", behavior="deny", browserContextId=self._id, eventsEnabled=True
@@ -198,7 +198,7 @@ class Context:
         return target
 
     def _preparations(self) -> list[Command]:
-        watched = [{"urlPattern": pattern} for pattern in self.gate.watched()]
+        watched = [{"urlPattern": pattern} for pattern in self.policy.watched()]
         documents = [{"urlPattern": "*", "resourceType": "Document"}]
         return [
             ("Page.enable", {}),
@@ -274,13 +274,13 @@ class Context:
     def _paused(self, target: TabTarget, params: Params) -> None:
         """Answer a paused request. A refused document gets an empty answer, which leaves the page where it is."""
         request, url = params["requestId"], str(params["request"]["url"])
-        if self.gate.allows_request(url):
+        if self.policy.allows_request(url):
             self.connection.post("Fetch.continueRequest", target.session, requestId=request)
         elif params.get("resourceType") == "Document":
             self.connection.post("Fetch.fulfillRequest", target.session, requestId=request, responseCode=204)
             if params["frameId"] == target.traffic.frame and not target.hidden:
                 target.refused = True
-                self.news.refused.append(f"{quoted(url)} was not opened: {self.gate.why_not(url)}")
+                self.news.refused.append(f"{quoted(url)} was not opened: {self.policy.why_not(url)}")
         else:
             self.connection.post("Fetch.failRequest", target.session, requestId=request, errorReason="BlockedByClient")
 

@@ -180,9 +180,11 @@ class Web(WebActions):
 
     def _begin(self, task: WebTask, names: Names) -> Observation:
         login = read_login(task.login) if task.login else None
-        browsing = self._browsing = self._open_browser(task, names)
+        self._drop()
+        context = self._context = Context(chromium.shared(), policy_of(self.options, task), self.options.patience)
+        browsing = self._browsing = Browsing(context, names, self.options.characters)
         if login:
-            log_in(browsing.context, login)
+            log_in(context, login)
         for url in (task.start, *task.more_tabs):
             if browsing.page:
                 browsing.open_tab()
@@ -196,11 +198,6 @@ class Web(WebActions):
             browsing.switch(0)
             first = browsing.do(lambda _: "")
         return first
-
-    def _open_browser(self, task: WebTask, names: Names) -> Browsing:
-        self._drop()
-        context = self._context = Context(chromium.shared(), policy_of(self.options, task), self.options.patience)
-        return Browsing(context, names, self.options.characters)
 
     def close(self) -> None:
         """Close the tabs and release the site; the browser stays for others until the process ends."""

@@ -49,7 +49,7 @@ STATE = (
 
 
 def state_of(database: Path) -> dict[str, str]:
-    """Return the values by place: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Roadmap``, ``milestone/1.0/due``.
+    """Return the values by place: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Map``, ``milestone/1.0/due``.
 
     Empty values are left out; times are dates.
     """
@@ -191,7 +191,8 @@ def _build(folder: Path) -> None:
     process = _run("trac_seed.py", folder)
     output, _ = process.communicate(timeout=120)
     if process.returncode:
-        raise EnvironmentBroken(f"Trac's environment could not be created in {folder}: {output.strip().rpartition(chr(10))[2]}")
+        last_line = output.strip().rpartition("\n")[2]
+        raise EnvironmentBroken(f"Trac's environment could not be created in {folder}: {last_line}")
 
 
 @atexit.register

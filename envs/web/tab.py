@@ -32,7 +32,7 @@ class WebTab:
 
     def load(self, url: str) -> str:
         """Start navigating to an address; return why it may not be opened, or ""."""
-        if why := self.context.gate.why_not(url):
+        if why := self.context.policy.why_not(url):
             return why
         self.context.travel(self.target, "Page.navigate", url=url)
         return ""

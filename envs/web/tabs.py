@@ -140,7 +140,7 @@ class Browsing:
             target = self.context.popups.pop(0)
             try:
                 url = self.context.catch_up(target)
-                why = self.context.gate.why_not(url) if url else ""
+                why = self.context.policy.why_not(url) if url else ""
             except TabGone as gone:
                 url, why = "", str(gone)
             if target.refused and url in ("", BLANK):

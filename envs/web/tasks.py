@@ -49,8 +49,8 @@ class UrlCheck(_FrozenModel):
 
     - ``equal``: the same page with the same query.
     - ``including``: the same page, and the query has at least these values.
-    - ``within``: WebArena's "GOLD in PRED": the host and path of one of ``any_of`` occur in the final address, and each
-      name in their queries has there one of the values that they give it.
+    - ``within``: WebArena's "GOLD in PRED": the host and path of one of ``any_of`` occur in the final address, and for
+      each parameter in their queries, the final address has one of their values.
     """
 
     kind: Literal["url"] = "url"
@@ -82,7 +82,7 @@ class PageCheck(_FrozenModel):
 
 
 class Text(_FrozenModel):
-    """What a value must and must not contain, where it need not match word for word."""
+    """Texts that a value must or must not contain, for a value that need not match word for word."""
 
     must_include: tuple[str, ...] = ()
     must_exclude: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
 
 
 def learned_in_short(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
-    """Return in words the counts of what was learned, and the number of changes of the rules."""
+    """Return in words the counts of what was learned, and the number of changes to the rules."""
     known = [state.knowledge for state in states.values()]
     kinds: dict[str, list[Sized]] = {
         "rule": [knowledge.rules for knowledge in known],
@@ -38,7 +38,7 @@ def learned_in_short(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
     totals = {kind: sum(map(len, groups)) for kind, groups in kinds.items()}
     counts = [counted(total, kind) for kind, total in totals.items() if total or kind == "rule"]
     changes = sum(len(state.history.entries) for state in states.values())
-    return ", ".join(counts), f"{counted(changes, 'change')} of the rules"
+    return ", ".join(counts), f"{counted(changes, 'change')} to the rules"
 
 
 def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeState]) -> Iterator[Block]:

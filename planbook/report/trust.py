@@ -83,18 +83,16 @@ def settings(value: Any) -> Iterator[tuple[str, str]]:
     return ((name, text) for name, text in by_dotted_name(value) if text)
 
 
-HEAD = ("calls", "replayed", "tokens, prompt", "of which cached", "tokens, completion", "money", "time that models took")
+HEAD = ("calls", "replayed", "tokens, prompt", "of which cached", "tokens, completion", "money", "model time")
 Costs = Mapping[str, Spent]
 """Costs by name, in descending order."""
 
 
 def costs(run: RunResults) -> Mapping[str, Costs]:
     """Return the costs inside and outside the episodes: by role, by model and by prompt."""
-    return {kind: dict(sorted(run.costs[kind].items(), key=_most_tokens_first)) for kind in ("role", "model", "prompt")}
-
-
-def _most_tokens_first(pair: tuple[str, Spent]) -> tuple[int, str]:
-    return -pair[1].tokens, pair[0]
+    return {
+        kind: dict(sorted(rows.items(), key=lambda row: (-row[1].tokens, row[0]))) for kind, rows in run.costs.items()
+    }
 
 
 def cost_blocks(run: RunResults) -> Iterator[Block]:

@@ -91,15 +91,15 @@ class RunResults:
 
         An episode that was copied from another run costs nothing here.
         """
+        if (event.scope, event.kind) == ("run", "task"):  # an entry, which ``empty`` has read
+            return ()
         self._summary = None
         own = self.run.is_own(event)
         cost = cost_of(event.kind, event.body, self.price)
         self.first = event.at if self.first is None else self.first
         self.last = max(event.at, self.last or 0.0)
         self._time.take(event)
-        changed: set[int] = set()
-        if event.kind == "sitting":
-            changed = self._take_invocation_event(event)
+        changed = self._take_invocation_event(event) if event.kind == "sitting" else set[int]()
         if (event.scope, event.kind) == ("run", "versions"):
             self.versions.update({name: str(version) for name, version in event.body.items()})
         elif row := self.episodes.get(index_of(event.scope)):
@@ -290,7 +290,7 @@ def read_run(run: Run, name: str = "", price: Price | None = None, *, until: flo
     """
     results = RunResults.empty(run, name or str(run.folder), price)
     for event in run.store.events():
-        if (event.scope, event.kind) != ("run", "task") and (until is None or event.at <= until):
+        if until is None or event.at <= until:
             results.take(event)
     return results
 

@@ -81,7 +81,7 @@ class PlanTools:
 
     async def _within(self, work: Callable[[], T]) -> T:
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.thread, partial(_off_the_wire, work))
+            return await asyncio.get_running_loop().run_in_executor(self.thread, partial(_printing_to_stderr, work))
         except SessionFailed as failed:
             raise ToolError(str(failed)) from failed
 
@@ -89,18 +89,18 @@ class PlanTools:
 def serve(make: Callable[[], PlanSession], description: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> None:
     """Serve a session until the client closes the connection."""
     with ThreadPoolExecutor(1) as thread:
-        session = thread.submit(_off_the_wire, make).result()
+        session = thread.submit(_printing_to_stderr, make).result()
         server = build_server(PlanTools(session, thread), tasks, known)
         for resource in resources(description, tasks, known):
             server.add_resource(resource)
         try:
             asyncio.run(server.run_stdio_async())
         finally:
-            thread.submit(_off_the_wire, session.close).result()
+            thread.submit(_printing_to_stderr, session.close).result()
 
 
-def _off_the_wire(work: Callable[[], T]) -> T:
-    """Call a function; what it prints goes to standard error, since the protocol has standard output."""
+def _printing_to_stderr(work: Callable[[], T]) -> T:
+    """Call a function with its prints redirected to standard error, since the protocol uses standard output."""
     with redirect_stdout(sys.stderr):
         return work()
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import NamedTuple
 
 from pydantic import BaseModel, JsonValue
 
@@ -57,13 +56,6 @@ class PlanAnswer(BaseModel):
     """Verdict, if the task has ended or a procedure ran with the task's own params; None if not judged."""
 
 
-class FirstAnswer(NamedTuple):
-    """The answer that ended a task: what the environment said to it, and its verdict, which is final."""
-
-    text: str
-    solved: bool
-
-
 class SessionFailed(Exception):
     """The session cannot continue; the message says what to do."""
 
@@ -80,8 +72,8 @@ class PlanSession:
         self._frame: Frame | None = None
         self._open = ExitStack()
         self._ended = ""
-        self._first: FirstAnswer | None = None
-        """None before the first answer, and if nobody judges."""
+        self._first: PlanAnswer | None = None
+        """The first answer that was judged, whose verdict is final."""
 
     def close(self) -> None:
         """Close the environment."""
@@ -161,8 +153,8 @@ class PlanSession:
         """Return the current task's episode and frame, beginning the first task if none has begun."""
         if self._episode is None:
             self.begin()
-        if self._episode is None or self._frame is None:
-            raise SessionFailed("no task has begun; begin one with begin_task")
+        assert self._episode is not None
+        assert self._frame is not None
         return self._episode, self._frame
 
     def _run(self, episode: Episode, frame: Frame, code: GivenCode) -> PlanAnswer:
@@ -199,14 +191,14 @@ class PlanSession:
             )
         )
         if last and not self._first and answer.solved is not None:
-            self._first = FirstAnswer(answer.ended, answer.solved)
+            self._first = answer
         return answer
 
     def _after_first_answer(self, answer: PlanAnswer) -> PlanAnswer:
         """Return the result of a plan; if an earlier plan's answer was judged, it says so."""
         if self._first is None:
             return answer
-        ended = f"{self._first.text.removesuffix('.')} before this plan; only that answer was judged. " + BEGIN
+        ended = f"{self._first.ended.removesuffix('.')} before this plan; only that answer was judged. " + BEGIN
         return answer.model_copy(update={"ended": ended, "solved": self._first.solved})
 
     def _verdict(self) -> bool | None:

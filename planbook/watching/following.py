@@ -11,7 +11,7 @@ from typing import Literal
 from planbook import errors
 from planbook.results.rows import Result
 from planbook.results.table import RunResults
-from planbook.runs import PAUSED, Run, index_of
+from planbook.runs import PAUSED, Run
 from planbook.store import Event, Store
 from planbook.workers import Request, arguments, request
 
@@ -50,14 +50,13 @@ class Following:
             before = self.played, self._row
             try:
                 self.played = self.run.is_played
-                for self._row, event in self.run.store.since(self._row):
+                for row, event in self.run.store.since(self._row):
+                    self._row = row
                     self._take(event)
-            finally:  # if the store fails, what was read before still counts
+            finally:  # what was read counts, even if the store fails then
                 self.version += before != (self.played, self._row)
 
     def _take(self, event: Event) -> None:
-        if (event.scope, event.kind) == ("run", "task"):
-            return
         changed = self.read.take(event)
         self.changed.update(dict.fromkeys(changed, self.version + 1))
         if event.kind == "sitting":
@@ -136,13 +135,12 @@ class RunControl:
         """
         with self._following.lock:
             self._following.catch_up()
-            if what not in OFFERED[self.state]:
-                return
-            if self.state == "stopped":
+            state = self.state
+            if what in OFFERED[state] and state == "stopped":
                 self._resumed = ResumedRun(self._following)
-                return
-            with closing(Store(self._following.run.store.place)) as store:
-                request(store, what)
+            elif what in OFFERED[state]:
+                with closing(Store(self._following.run.store.place)) as store:
+                    request(store, what)
 
 
 class ResumedRun:
@@ -150,9 +148,9 @@ class ResumedRun:
 
     def __init__(self, following: Following) -> None:
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - it is written until the process ends
-        folder = str(following.run.folder)
+        resume = ["run", "--resume", str(following.run.folder), *arguments(following.invocation_options)]
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "planbook", "run", "--resume", folder, *arguments(following.invocation_options)],
+            [sys.executable, "-P", "-m", "planbook", *resume],
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=self._output,

@@ -87,4 +87,4 @@ class Pages:
         if event.kind != "heard":
             return first_line(describe(event.kind, body).strip())[:MAX_CHARS]
         lines = [line for line in body["text"].splitlines() if line.strip()]
-        return f"is being written: {lines[-1] if lines else ''}"[:MAX_CHARS]
+        return f"writing: {lines[-1] if lines else ''}"[:MAX_CHARS]

@@ -39,27 +39,27 @@ def serve(following: Following, port: int, on_address: Callable[[str], None]) ->
         raise BadArgument(f"port {port} is not available: {error.strerror}; name another with --port") from error
     with listener:
         token, bound_port = secrets.token_urlsafe(24), listener.getsockname()[1]
-        over = asyncio.Event()
-        app = application(following, token, bound_port, over)
+        stopping = asyncio.Event()
+        app = application(following, token, bound_port, stopping)
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, lifespan="off")
         on_address(f"http://{HOST}:{bound_port}/?token={token}")
-        Server(config, over).run(sockets=[listener])
+        Server(config, stopping).run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
     """A server that ends open streams before it shuts down; otherwise, shutting down would wait for them."""
 
-    def __init__(self, config: uvicorn.Config, over: asyncio.Event) -> None:
+    def __init__(self, config: uvicorn.Config, stopping: asyncio.Event) -> None:
         super().__init__(config)
-        self._over = over
+        self._stopping = stopping
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End every stream, then the server."""
-        self._over.set()
+        self._stopping.set()
         await super().shutdown(sockets)
 
 
-def application(following: Following, token: str, port: int, over: asyncio.Event) -> ASGIApp:
+def application(following: Following, token: str, port: int, stopping: asyncio.Event) -> ASGIApp:
     """Return the application behind its access control."""
     control = RunControl(following)
     pages = Pages(following, control)
@@ -75,16 +75,16 @@ def application(following: Following, token: str, port: int, over: asyncio.Event
         what = request.path_params["what"]
         if what not in get_args(Action):
             return PlainTextResponse("There is no such request.\n", 404)
-        try:
-            await run_in_threadpool(control.ask, what)
-        except BadRun as error:
-            return PlainTextResponse(f"{error}\n", 409)
+        await run_in_threadpool(control.ask, what)
         return PlainTextResponse("asked\n")
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        return PlainTextResponse(f"{error}\n", 409)
 
     async def news(request: Request) -> Response:
         since = request.headers.get("last-event-id") or request.query_params.get("since", "")
         version = int(since) if since.isdecimal() else 0
-        return StreamingResponse(_news(pages, version, over), media_type="text/event-stream")
+        return StreamingResponse(_news(pages, version, stopping), media_type="text/event-stream")
 
     routes = [
         Route("/", page),
@@ -92,14 +92,20 @@ def application(following: Following, token: str, port: int, over: asyncio.Event
         Route("/news", news),
         Route("/ask/{what}", ask, methods=["POST"]),
     ]
-    return AccessControl(Starlette(routes=routes), token, port)
+    return AccessControl(Starlette(routes=routes, exception_handlers={BadRun: refuse}), token, port)
 
 
-async def _news(pages: Pages, version: int, over: asyncio.Event) -> AsyncIterator[str]:
-    """Yield updates since a version as server-sent events, whose ids are versions."""
+async def _news(pages: Pages, version: int, stopping: asyncio.Event) -> AsyncIterator[str]:
+    """Yield updates since a version as server-sent events, whose ids are versions.
+
+    The stream ends if the run cannot be read; the page then connects again and again.
+    """
     before, silent = "", 0
-    while not over.is_set():
-        version, news = await run_in_threadpool(pages.news, version)
+    while not stopping.is_set():
+        try:
+            version, news = await run_in_threadpool(pages.news, version)
+        except BadRun:
+            return
         text = json.dumps(news)
         if text != before:
             before, silent = text, 0
@@ -107,7 +113,7 @@ async def _news(pages: Pages, version: int, over: asyncio.Event) -> AsyncIterato
         elif (silent := silent + 1) % HEARTBEAT == 0:
             yield ": still here\n\n"
         try:
-            await asyncio.wait_for(over.wait(), POLL_SECONDS)
+            await asyncio.wait_for(stopping.wait(), POLL_SECONDS)
         except TimeoutError:
             continue
 

@@ -104,12 +104,12 @@ def test_a_missing_browser_is_reported_with_the_remedy(monkeypatch: pytest.Monke
     found = {item.name: item.found for item in Miniwob.requirements()}
     assert {name for name, where in found.items() if where is None} == {"chromium", "chromedriver"}
     assert {"miniwob", "selenium", "websocket-client"} < found.keys()
-    with pytest.raises(MissingRequirement, match="PLANBOOK_CHROMIUM names .*/nothing, which cannot be executed"):
+    with pytest.raises(MissingRequirement, match=r"PLANBOOK_CHROMIUM names .*/nothing, which cannot be executed"):
         chromium.require()
     for variables in chromium.VARIABLES.values():
         monkeypatch.delenv(variables[0])
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingRequirement, match="missing: chromium and chromedriver: install .* chromium-driver"):
+    with pytest.raises(MissingRequirement, match=r"missing: chromium and chromedriver: install .* chromium-driver"):
         chromium.require()
 
 

@@ -19,6 +19,10 @@ from planbook.envs.tools.mcp_client import McpConnection, McpServer, content
 from tests.envs.playing import call, started
 
 pytest.importorskip("mcp")
+from mcp import types
+
+from planbook.envs.tools import mcp_env
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
 FILES = f"mcp:{sys.executable} {EXAMPLES}/files_server.py"
 UNRULY = Path(__file__).parents[1] / "tool_servers" / "unruly.py"
@@ -124,6 +128,24 @@ def test_servers_have_their_names_and_errors_describe_what_happened(unruly: Envi
     assert "wrong arguments at ['a b']" in str(call(unruly, "bad.odd_name", "x", 2))
     with pytest.raises(EnvironmentBroken, match=r"bad died while calling die(; its last words: out of luck)?"):
         call(unruly, "bad.die")
+
+
+def test_a_call_after_the_end_of_a_connection_says_so() -> None:
+    connection = McpConnection(McpServer("late", (sys.executable, str(UNRULY))), 20)
+    connection.close()
+    with pytest.raises(EnvironmentBroken, match="the MCP server late was gone before calling die"):
+        connection.call("die", {})
+
+
+def test_a_schema_with_a_reference_to_itself_can_be_used_and_a_malformed_target_is_refused() -> None:
+    def tool(**schema: object) -> types.Tool:
+        return types.Tool(name="t", input_schema={"type": "object", **schema})
+
+    endless = tool(properties={"x": {"$ref": "#", "default": 1}})
+    assert mcp_env.tool_of("s", "t", endless).arguments[0].default is None
+    for target in ({"type": {"a": 1}}, {"anyOf": 3}):
+        with pytest.raises(UnknownEnvironment, match="the MCP server s: a schema of t is not a JSON Schema"):
+            mcp_env.tool_of("s", "t", tool(properties={"x": {"$ref": "#/y"}}, y=target))
 
 
 def test_a_server_named_like_an_action_of_every_environment_is_renamed(tmp_path: Path) -> None:

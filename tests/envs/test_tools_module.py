@@ -7,6 +7,7 @@ import pytest
 
 from planbook.envs import BadSelection, Environment, Selection, UnknownEnvironment, load_environment
 from planbook.envs.errors import EnvironmentBroken
+from planbook.envs.tools.tasks import judge_function
 from planbook.planner import functions_to_check
 from planbook.sandbox import check
 from tests.envs.playing import call, started
@@ -95,7 +96,8 @@ def shapes(tmp_path: Path) -> str:
 
 def test_a_judging_function_with_wrong_parameters_or_result_is_refused(tmp_path: Path) -> None:
     (tmp_path / "judges.py").write_text(
-        "def wordy(answer):\n    return 'yes'\n\ndef odd(state, foo):\n    return True\n"
+        "def wordy(answer):\n    return 'yes'\n\ndef odd(state, foo):\n    return True\n\n"
+        "def nan():\n    return float('nan')\n"
     )
     (tmp_path / "tools.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
     judge = 'tasks: [{{id: a, goal: g, judge: {{python: "judges.py:{}"}}}}]'
@@ -103,10 +105,23 @@ def test_a_judging_function_with_wrong_parameters_or_result_is_refused(tmp_path:
     kind, tasks = load_environment(f"module:{tmp_path}/tools.py"), str(tmp_path / "tasks.yaml")
     with pytest.raises(BadSelection, match=r"odd has the parameter foo; .* may have answer, state, task"):
         started(kind, "a", tasks=tasks)
-    (tmp_path / "tasks.yaml").write_text(judge.format("wordy"))
-    environment = started(kind, "a", tasks=tasks)
-    with pytest.raises(EnvironmentBroken, match="wordy returned 'yes'; return True, False or a share from 0 to 1"):
-        environment.verdict()
+    for name, value in {"wordy": "yes", "nan": "nan"}.items():
+        (tmp_path / "tasks.yaml").write_text(judge.format(name))
+        environment = started(kind, "a", tasks=tasks)
+        with pytest.raises(EnvironmentBroken, match=f"{name} returned '{value}'; return True, False or a share"):
+            environment.verdict()
+
+
+def test_a_judging_module_that_cannot_be_imported_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "judges_of_nothing.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, reason in {
+        "judges_of_nothing": "ZeroDivisionError",
+        ".judges": "TypeError",
+        "no_such": "No module",
+    }.items():
+        with pytest.raises(BadSelection, match=f"{name} cannot be imported: .*{reason}"):
+            judge_function(f"{name}:judge", tmp_path)
 
 
 def test_methods_are_actions_and_each_call_has_its_own_mutable_default() -> None:
@@ -173,8 +188,8 @@ def test_a_task_is_judged_by_a_function_or_not_at_all() -> None:
     call(environment, "add", "silent")
     assert environment.verdict().solved
     free = notes("free/1")
-    call(free, "answer", "roses")
-    assert free.unjudged() == 'nobody judged; the answer is "roses"'
+    assert "größer" in str(call(free, "answer", "größer"))
+    assert free.unjudged() == 'not judged; the answer is "größer"'
 
 
 def test_functions_take_annotated_types_and_return_plain_data(shapes: str) -> None:

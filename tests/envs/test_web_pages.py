@@ -52,7 +52,8 @@ def test_fields_boxes_and_lists_can_be_filled_in(web: Web) -> None:
     assert "checked=true" in click(web, "agree").text
     assert "value='Small'" in act(web, "select", number(web, "size"), "small").text
     assert "value='2024-05-31'" in act(web, "type", number(web, "day"), "2024-05-31", False).text
-    assert "date 'Due date' value='2024-06-01'" in act(web, "type", number(web, "date", "text"), "2024-06-01", False).text
+    by_label = act(web, "type", number(web, "date", "text"), "2024-06-01", False)
+    assert "date 'Due date' value='2024-06-01'" in by_label.text
     assert "value='two lines'" in act(web, "type", number(web, "long"), "two\nlines").text
     assert "value='••'" in act(web, "type", number(web, "secret"), "pw", False).text
     found = act(web, "type", number(web, "query"), "new \u00e9 words")

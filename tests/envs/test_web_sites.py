@@ -157,7 +157,7 @@ def test_a_server_that_cannot_start_breaks_the_environment(site: TracSite, tmp_p
 
 def test_a_site_that_cannot_be_created_says_why(site: TracSite, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(EnvironmentBroken, match="could not be created in .*: .*not empty"):
+    with pytest.raises(EnvironmentBroken, match=r"could not be created in .*: .*not empty"):
         sites._build(tmp_path)
 
 

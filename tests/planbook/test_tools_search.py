@@ -60,6 +60,14 @@ def test_a_prompt_lists_the_nearest_tools_within_its_budget(many: str) -> None:
     assert not set(names(listed(environment, "Weigh it", listed_tokens=200))) & {"sell_old_lamp", "open_red_door"}
 
 
+def test_a_tool_that_does_not_fit_leaves_room_for_smaller_ones(many: str, tmp_path: Path) -> None:
+    with (tmp_path / "many.py").open("a") as file:
+        file.write(f'def weigh() -> str:\n    """Weigh the blue boat. {"Long words. " * 100}"""\n')
+    few = names(listed(load_environment(many), "Weigh the blue boat", listed_tokens=200))
+    assert "weigh" not in few
+    assert "weigh_blue_boat" in few
+
+
 def test_few_tools_are_all_listed_without_a_search(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("def go() -> None:\n    ...\n")
     docs = listed(load_environment(f"module:{tmp_path}/one.py"), "Weigh")

@@ -97,7 +97,7 @@ function watch() {
   source.addEventListener("message", (event) => takeNews(JSON.parse(event.data)));
   source.addEventListener("error", () => {
     document.documentElement.classList.add("gone");
-    state.querySelector(".word").textContent = "planbook watch has ended";
+    state.querySelector(".word").textContent = "planbook watch does not answer";
     for (const button of document.querySelectorAll("[data-do]")) button.disabled = true;
   });
   for (const button of document.querySelectorAll("[data-do]")) {

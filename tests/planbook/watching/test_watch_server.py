@@ -112,6 +112,18 @@ def test_episodes_that_were_read_before_the_store_failed_are_reported_afterwards
         assert [row["n"] for row in rows] == [0, 1, 2]
 
 
+def test_a_store_that_cannot_be_read_is_reported_and_read_again_later(tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", asking_run, seeds=1)
+    with watched(folder) as watcher, closing(sqlite3.connect(folder / "run.db")) as database:
+        database.execute("ALTER TABLE event RENAME TO lost")
+        answer = watcher.get("/")
+        assert (answer.status, "cannot be used as a run's store" in answer.text) == (409, True), answer.text
+        with pytest.raises(AssertionError, match="ended without a message"):
+            watcher.news()
+        database.execute("ALTER TABLE lost RENAME TO event")
+        assert watcher.doing() == "stopped"
+
+
 def test_learned_rules_are_shown(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", folder).returncode == 0
