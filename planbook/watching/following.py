@@ -37,7 +37,7 @@ class Following:
         self.requested = ""
         """The last request, until it is answered."""
         self.last: dict[int, Event] = {}
-        """The last activity of each episode."""
+        """The last activity of each open episode."""
         self._row = 0
 
     def close(self) -> None:
@@ -57,14 +57,16 @@ class Following:
                 self.version += before != (self.played, self._row)
 
     def _take(self, event: Event) -> None:
-        changed = self.read.take(event)
-        self.changed.update(dict.fromkeys(changed, self.version + 1))
+        for index in self.read.take(event):
+            self.changed[index] = self.version + 1
+            if event.kind in ACTIVITY:
+                self.last[index] = event
+            elif event.kind == "outcome":
+                self.last.pop(index, None)
         if event.kind == "sitting":
             self._take_invocation_event(event)
         elif event.kind == "control":
             self.requested = str(event.body["do"])
-        elif event.kind in ACTIVITY:
-            self.last.update(dict.fromkeys(changed, event))
 
     def _take_invocation_event(self, event: Event) -> None:
         """Read the beginning, end, pause or continuation of an invocation."""

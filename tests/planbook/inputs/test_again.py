@@ -65,7 +65,7 @@ def test_a_run_that_is_watched_meanwhile_shows_the_last_ending_once(broken: Path
     with closing(Following(broken)) as following:
         following.catch_up()
         version = following.version
-        assert following.read.episodes[1].ending.outcome is Outcome.BROKEN
+        assert following.read.order == [0, 1, 2]
         with closing(Run.open(broken, to_play=True)) as run:
             run.begin_invocation(note={"again": ["task/1"]})
             run.end_invocation()
