@@ -75,13 +75,17 @@ class McpEnvironment(ToolEnvironment):
 
     def start(self, task: Task) -> str:
         """Connect to the servers, and return "", since there is no first text. Raises EnvironmentBroken."""
-        if not self._connections or self.options.restart:
-            self.close()
-            timeout = self.options.timeout
+        timeout = self.options.timeout
+        try:
+            if self.options.restart:
+                self.close()
             for server in self.mcp_servers:
-                self._connections[server.name] = McpConnection(server, timeout, max(timeout, WAIT))
-        for name in self._connections:
-            self._check_tools_unchanged(name)
+                if server.name not in self._connections:
+                    self._connections[server.name] = McpConnection(server, timeout, max(timeout, WAIT))
+                self._check_tools_unchanged(server.name)
+        except EnvironmentBroken:
+            self.close()
+            raise
         return ""
 
     def close(self) -> None:

@@ -130,6 +130,19 @@ def test_servers_have_their_names_and_errors_describe_what_happened(unruly: Envi
         call(unruly, "bad.die")
 
 
+def test_a_server_that_died_is_started_again_even_if_servers_are_kept(tmp_path: Path) -> None:
+    kept = start(named(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}), tmp_path, restart=False)
+    task = kept.task
+    assert task is not None
+    with pytest.raises(EnvironmentBroken, match="bad died while calling die"):
+        call(kept, "bad.die")
+    with pytest.raises(EnvironmentBroken, match="bad .* listing its tools"):
+        kept.reset(task)
+    kept.reset(task)
+    assert call(kept, "bad.fail") == "failed: ok"
+    kept.close()
+
+
 def test_a_call_after_the_end_of_a_connection_says_so() -> None:
     connection = McpConnection(McpServer("late", (sys.executable, str(UNRULY))), 20)
     connection.close()
