@@ -31,6 +31,8 @@ class Following:
         self.read = RunResults.empty(self.run, folder.resolve().name)
         self.version = 0
         self.changed: dict[int, int] = {}
+        self.invocations = 0
+        """The number of invocations that have begun."""
         self.invocation_options: dict[str, object] = {}
         """Options of the last invocation, for example its number of jobs."""
         self.paused = self.played = False
@@ -72,6 +74,7 @@ class Following:
         """Read the beginning, end, pause or continuation of an invocation."""
         self.paused, self.requested = PAUSED in event.body, ""
         if "jobs" in event.body:
+            self.invocations += 1
             self.invocation_options = dict(event.body)
 
     def under_way(self) -> list[Result]:
@@ -118,11 +121,11 @@ class RunControl:
     @property
     def state(self) -> RunState:
         """The state of the run."""
-        run = self._following
+        run, resumed = self._following, self._resumed
+        if resumed is not None and resumed.is_running and resumed.invocations == run.invocations:
+            return "resuming"  # it would ignore a request
         if run.played:
             return PENDING.get(run.requested, "paused" if run.paused else "playing")
-        if self._resumed is not None and self._resumed.is_running:
-            return "resuming"
         return "finished" if run.ended == run.entries else "stopped"
 
     @property
@@ -149,6 +152,8 @@ class ResumedRun:
     """A process that resumes the run, and outlives the watching process."""
 
     def __init__(self, following: Following) -> None:
+        self.invocations = following.invocations
+        """The number of invocations before it."""
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - it is written until the process ends
         resume = ["run", "--resume", str(following.run.folder), *arguments(following.invocation_options)]
         self._process = subprocess.Popen(
