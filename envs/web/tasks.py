@@ -176,7 +176,7 @@ def types() -> tuple[str, ...]:
 def _task(entry: webarena.Entry, where: str, convert: Callable[[webarena.Entry, str], webarena.Entry]) -> WebTask:
     """Return the task of an entry; ``convert`` is for those of WebArena. Raises BadSelection."""
     try:
-        return WebTask.model_validate(convert(entry, where) if webarena.is_webarena_task(entry) else entry)
+        return WebTask.model_validate(convert(entry, where) if {"intent", "eval"} <= entry.keys() else entry)
     except ValidationError as error:
         raise BadSelection(f"{where} is not a task: {'; '.join(validation_faults(error))}") from error
 

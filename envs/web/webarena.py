@@ -70,11 +70,6 @@ class _WebArenaTask(BaseModel):
     eval: _Eval
 
 
-def is_webarena_task(entry: Mapping[str, JsonValue]) -> bool:
-    """Return True if an object of a task file is one of WebArena's tasks."""
-    return "intent" in entry and "eval" in entry
-
-
 def convert_task(entry: Entry, where: str, sites: Mapping[str, str], logins: Path | None = None) -> Entry:
     """Return the task in the form of ``WebTask``. ``where`` is for messages. Raises BadSelection."""
     entry = json.loads(_with_sites(json.dumps(entry), where, sites))

@@ -17,7 +17,7 @@ from planbook import errors
 from planbook.console import ERRORS, console
 from planbook.report.page import write_page
 from planbook.results.summary import Summary
-from planbook.results.table import RunResults, read_run
+from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import prices_from
 
@@ -49,19 +49,17 @@ def report_runs(
                 note = f"Note: {run.folder} is still being played; the report shows its present state."
                 ERRORS.print(note, style="yellow", soft_wrap=True)
         results = [read_run(run, name, price) for run, name in zip(runs, _names(folders), strict=True)]
-        _write(results, target, episodes)
+        try:
+            write_page(results, target, episodes)
+        except OSError as error:
+            raise errors.BadArgument(
+                f"{target} cannot be written: {error.strerror}; name another with --out"
+            ) from error
     summaries = tuple(run_results.summary() for run_results in results)
     reported = Reported(report=str(target), bytes=target.stat().st_size, runs=summaries)
     size = f"{reported.bytes / 1e6:.1f} MB" if reported.bytes >= 1e5 else f"{reported.bytes / 1e3:.0f} kB"
     console().print(f"{target} ({size})", soft_wrap=True)
     return errors.OK, reported
-
-
-def _write(results: Sequence[RunResults], target: Path, episodes: str | None) -> None:
-    try:
-        write_page(results, target, episodes)
-    except OSError as error:
-        raise errors.BadArgument(f"{target} cannot be written: {error.strerror}; name another with --out") from error
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
