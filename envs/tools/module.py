@@ -25,7 +25,7 @@ from planbook.envs.resources import file_digest
 from planbook.envs.tools.environment import ENDING, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed
 from planbook.envs.tools.schemas import EMPTY, arguments_of_function, is_plain, plain_data, python_name
 from planbook.envs.tools.tasks import call_with
-from planbook.envs.types import Task
+from planbook.envs.types import Task, Verdict
 from planbook.sandbox import did_you_mean
 
 Loader = Callable[[], ModuleType]
@@ -65,7 +65,7 @@ class ModuleEnvironment(ToolEnvironment):
         """The object or the module."""
         return self._state
 
-    def verdict(self) -> Any:
+    def verdict(self) -> Verdict:
         """Return the judge's verdict. If the state can be copied, what the judge changes in it is undone."""
         copy = self.save_state()
         try:
