@@ -94,6 +94,22 @@ def test_a_replay_with_another_observation_is_refused() -> None:
         environment.restore(environment.snapshot())
 
 
+def test_a_method_that_overrides_an_action_is_that_action() -> None:
+    class Locked(Toy):
+        def open(self, box: str, key: str = "none") -> Observation:
+            return Observation.refused(f"{box} is locked")
+
+    class LockedForever(Locked):
+        def open(self, box: str, key: str = "any") -> Observation:
+            """Try to open a box."""
+            return Observation.refused(f"{box} has no key")
+
+    for kind, refusal, doc in ((Locked, "is locked", Toy.actions["open"].doc), (LockedForever, "has no", "Try to open")):
+        assert refusal in started(kind, "fetch/0").act(kind.actions["open"].bind("box_1")).text
+        assert kind.actions["open"].doc.startswith(doc)
+        assert "key" in kind.actions["open"].signature.parameters
+
+
 def test_a_call_is_bound_as_python_binds_it() -> None:
     spec = Toy.actions["take"]
     assert spec.bind("key", box="box_1") == Action("take", ("key", "box_1"))

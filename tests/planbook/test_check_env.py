@@ -94,6 +94,7 @@ MISTAKES = {
         'give the class a name, such as name = "doors"',
     ),
     "no brackets": ("@action(\"agent.open('left') -> 'A wall. 17 steps.'\")", "@action", "write @action()"),
+    "query without brackets": ("@query()", "@query", "Doors.doors is marked with @query without brackets; write"),
     "coroutine": ("def open(", "async def open(", "Doors.open is a coroutine; write `def` instead of `async def`"),
     "parameter that JSON cannot hold": (
         DOOR,
