@@ -108,7 +108,8 @@ def _list_tasks(environment: "type[Environment]", selection: Selection, options:
         raise
     except Exception as error:
         place, message = raised_at(error)[0], " ".join(str(error).split())
-        raise EnvironmentBroken(f"{name}: tasks() raised {type(error).__name__} ({place}): {message}") from error
+        where = f" ({place})" if place else ""
+        raise EnvironmentBroken(f"{name}: tasks() raised {type(error).__name__}{where}: {message}") from error
     seen: set[str] = set()
     for task in tasks:
         if not isinstance(task, Task):

@@ -104,7 +104,10 @@ def test_a_method_that_overrides_an_action_is_that_action() -> None:
             """Try to open a box."""
             return Observation.refused(f"{box} has no key")
 
-    for kind, refusal, doc in ((Locked, "is locked", Toy.actions["open"].doc), (LockedForever, "has no", "Try to open")):
+    for kind, refusal, doc in (
+        (Locked, "is locked", Toy.actions["open"].doc),
+        (LockedForever, "has no", "Try to open"),
+    ):
         assert refusal in started(kind, "fetch/0").act(kind.actions["open"].bind("box_1")).text
         assert kind.actions["open"].doc.startswith(doc)
         assert "key" in kind.actions["open"].signature.parameters

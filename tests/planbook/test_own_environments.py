@@ -78,6 +78,7 @@ class Own(Environment):
         ('("a",), ("all",)', '"a", ("all",)', 'types must be a tuple, such as types = ("a",)'),
         ('("all",)', '("all",)\n    attributes = ("x",)', "attributes must map names to descriptions"),
         ("return [Task", "return 1 / 0 or [Task", "own: tasks() raised ZeroDivisionError (own.py:"),
+        ("return [Task", "None and [Task", "own: tasks() raised TypeError: 'NoneType' object is not iterable"),
         ("from planbook", "raise SystemExit(3)\nfrom planbook", "failed while it was imported: SystemExit"),
     ],
 )
