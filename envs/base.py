@@ -132,9 +132,8 @@ class Environment(OptionalMembers, ABC):
                 setattr(member, _MARK, mark)  # for classes that override it in turn
                 kind, example, named = mark
                 name = named or attribute
-                inherited = specs[kind][name].doc if name in specs[kind] else ""
-                spec = ActionSpec(name, member, inspect.getdoc(member) or inherited, example)
-                specs[kind][name] = _check_spec(cls, spec)
+                doc = inspect.getdoc(member) or (inspect.getdoc(overridden) if overridden else "") or ""
+                specs[kind][name] = _check_spec(cls, ActionSpec(name, member, doc, example))
         cls.actions, cls.queries = specs["action"], specs["query"]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Turn a selection into tasks: check names, filter by split, seed and type, and take the types in turn."""
+"""Turn a selection into tasks: check names, filter by split, seed and type, and apply the limit."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
