@@ -123,7 +123,8 @@ class Environment(OptionalMembers, ABC):
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        if not cls.about and cls.__doc__:
+        inherited = {inspect.getdoc(base) for base in cls.__mro__[1:]}
+        if cls.__doc__ and (not cls.about or cls.about in inherited):
             cls.about = inspect.cleandoc(cls.__doc__)
         specs: dict[str, dict[str, ActionSpec]] = {"action": dict(cls.actions), "query": dict(cls.queries)}
         for attribute, member in vars(cls).items():

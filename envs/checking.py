@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -306,7 +307,7 @@ class _Checker:
         if not isinstance(verdict, Verdict):
             self._note(f"verdict() must return a Verdict, but returns {type(verdict).__name__}", type(env).verdict)
             raise _Failed
-        if not (isinstance(verdict.score, int | float) and 0 <= verdict.score <= 1):
+        if not (isinstance(verdict.score, Real) and 0 <= verdict.score <= 1):
             self._note(f"the score of a verdict must lie between 0 and 1, but is {verdict.score}", type(env).verdict)
         return verdict
 

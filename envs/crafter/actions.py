@@ -46,7 +46,7 @@ def all_actions() -> Sequence[CrafterAction]:
 def refusal(game: "CrafterGame", act: CrafterAction) -> str:
     """Return the reason why an action would fail now; empty if it would succeed.
 
-    To collect what the player cannot carry more of counts as a failure, although the game clears the square and counts
+    Collecting what the player cannot carry more of counts as a failure, although the game clears the square and counts
     the achievement once more.
     """
     fast_asleep = game.player.sleeping and game.player.inventory["energy"] < rules().limits["energy"]

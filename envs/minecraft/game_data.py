@@ -51,14 +51,14 @@ class Source(NamedTuple):
         """The lowest tool that works."""
         return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
 
-    def given(self, item: str) -> str:
-        """Return the item that a goal's item stands for: ``log`` for ``birch_log``."""
-        return item if item in self.gives else self.gives[0]
-
     @property
     def usual_depth(self) -> float:
         """The middle of the range of depths."""
         return sum(self.depth) / 2
+
+    def given(self, item: str) -> str:
+        """Return the item that a goal's item stands for: ``log`` for ``birch_log``."""
+        return item if item in self.gives else self.gives[0]
 
 
 def _tree(wood: str) -> Source:

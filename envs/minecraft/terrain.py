@@ -152,7 +152,7 @@ def _close_site(source: str, dice: random.Random) -> Location:
 
 
 def _roaming(site: Location, until: tuple[int, int], dice: random.Random) -> Location:
-    """Return the site; that of a herd with a drift, and the tick when it is gone."""
+    """Return the site; if it is a herd, with a drift and the tick when it is gone."""
     if site.source not in ANIMALS:
         return site
     dx, dy = dice.uniform(-PACE, PACE), dice.uniform(-PACE, PACE)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from planbook.envs import Action, Diverged, EpisodeEnded, Observation, Selection, UnknownAction, action
+from planbook.envs import Action, Diverged, Environment, EpisodeEnded, Observation, Selection, UnknownAction, action
 from planbook.envs.toy import THINGS, Toy
 from tests.envs.playing import started
 
@@ -92,6 +92,28 @@ def test_a_replay_with_another_observation_is_refused() -> None:
     environment.act(Action("open", ("box_1",)))
     with pytest.raises(Diverged, match=r"action 1, open\('box_1'\): expected 'opening 1', got 'opening 2'"):
         environment.restore(environment.snapshot())
+
+
+def test_each_class_is_described_by_its_own_docstring_unless_about_is_set() -> None:
+    class Described(Environment):
+        """The first."""
+
+    class Refined(Described):
+        """The second."""
+
+    class Silent(Refined):
+        name = "silent"
+
+    class Stated(Silent):
+        """The third."""
+
+        about = "stated"
+
+    class Restated(Stated):
+        """The fourth."""
+
+    assert [each.about for each in (Described, Refined, Silent)] == ["The first.", "The second.", "The second."]
+    assert [Stated.about, Restated.about] == ["stated", "stated"]
 
 
 def test_a_method_that_overrides_an_action_is_that_action() -> None:
