@@ -235,13 +235,11 @@ def _gather(verb: str, obj: Given, tool: Given) -> Deed:
 
 def _make(verb: str, obj: Given, materials: Given, tool: Given) -> Deed:
     recipe, count = actions.read_recipe(verb, obj, materials)
+    item, station, used = recipe.output, recipe.station, recipe.needs(count)
     if actions.lacks_station(recipe, tool or ""):
-        raise GoalRefused(
-            f"to {verb} {recipe.output} takes {recipe.station} as tool, and the plan uses {tool or 'none'}"
-        )
-    used = recipe.needs(count)
+        raise GoalRefused(f"to {verb} {item} takes {station} as tool, and the plan uses {tool or 'none'}")
     changes = [Change.by(_held_fact(name), -number) for name, number in used.items()]
-    product = Change.by(_held_fact(recipe.output), recipe.makes * recipe.times(count))
+    product = Change.by(_held_fact(item), recipe.makes * recipe.times(count))
     return Deed([*(_enough(name, number) for name, number in used.items()), *_tool_needs(tool)], [*changes, product])
 
 
