@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from planbook.rules.obedience import check_problem, rules_obeyed
     from planbook.rules.procedures import Verification, generalise, learned_procedure, verified
     from planbook.rules.retrieval import admit, learn, rules_for
-    from planbook.rules.telling import PROMPTS, spare_code, tell_environment, tell_manual, tell_rules
+    from planbook.rules.telling import PROMPTS, mark_optional_code, tell_environment, tell_manual, tell_rules
     from planbook.rules.types import (
         FoundType,
         Knowledge,
@@ -96,6 +96,7 @@ __all__ = [
     "generalise",
     "learn",
     "learned_procedure",
+    "mark_optional_code",
     "match",
     "new_lesson_ids",
     "procedure_code",
@@ -104,7 +105,6 @@ __all__ = [
     "rule_text",
     "rules_for",
     "rules_obeyed",
-    "spare_code",
     "tell_environment",
     "tell_manual",
     "tell_rules",
