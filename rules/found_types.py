@@ -149,11 +149,14 @@ def with_parameters(found: FoundType) -> FoundType:
 def procedure_code(found: FoundType) -> str | None:
     """Return the plan as ``def solve(agent, task)``, with parameters in place of their constants.
 
-    Return None if the goals do not explain how a constant varies, or if there are fewer than two examples to compare.
+    Return None if the goals do not explain how a constant varies, if there are fewer than two examples to compare, or
+    if an earlier version stored the type with other constants. Raises SyntaxError, ValueError or RecursionError for
+    code that cannot be read or written.
     """
     columns = _Columns(found)
     expressions = columns.expressions()
-    if expressions is None or len(columns.examples) < 2:
+    same_constants = len(plan_shape(found.code).constants) == len(found.hints)
+    if expressions is None or len(columns.examples) < 2 or not same_constants:
         return None
     return as_procedure(with_expressions(found.code, expressions))
 

@@ -50,6 +50,13 @@ def test_plans_that_differ_in_their_constants_have_the_same_shape(text: str, num
         ("assert x, agent.go('a')", "assert x, 'nothing'", False),
         ("def f(x): agent.go(x)\nprint(f('a'))", "def f(x): agent.go(x)", False),
         ("print(list(map(agent.go, ['a'])))", "print('a')", False),
+        ("def f(x): agent.go(x)\nprint(list(map(f, ['a'])))", "def f(x): agent.go(x)", False),
+        ("f = agent.go\nprint(sorted(['a'], key=f))", "f = agent.go", False),
+        ("seen = iter(agent.look())\nprint(next(seen))", "seen = iter(agent.look())", False),
+        ("x = agent.look()\nprint(max(x, key=len))", "x = agent.look()", True),
+        ("d = {}\nd['a'] = 1", "d = {}\nd['b'] = 1", True),
+        ("match x:\n    case {'a': 1, **y}: agent.go(y)", "match x:\n    case {'a': 1, **z}: agent.go(z)", True),
+        ("match x:\n    case {'a': y}: agent.go(y)", "match x:\n    case {'b': y}: agent.go(y)", False),
         ("print(x := 'a')\nagent.go(x)", "agent.go(x)", False),
         ("def print(x): agent.go(x)\nprint('a')", "def print(x): agent.go(x)", False),
         ("def f(a, b): agent.go(a, b)\nf(a=1, b=2)", "def g(x, y): agent.go(x, y)\ng(x=1, y=2)", True),
@@ -161,6 +168,20 @@ def test_a_plan_without_one_of_the_parameters_is_of_another_type() -> None:
     buys = [Solved(what, goal.format(what, paid), code.format(what, paid)) for what, paid in (("mug", 1), ("egg", 2))]
     types = found(*buys, Solved("odd", goal.format("pen", "cash"), code.format("pen", 3)))
     assert [[each.name for each in kind.parameters] for kind in types] == [["value", "value_2"], ["value"]]
+
+
+def test_keys_of_patterns_stay_and_keys_of_assignments_become_parameters() -> None:
+    code = "match agent.look():\n    case {'box': box}:\n        wanted = {}\n        wanted['WHAT'] = box"
+    (only,) = found(*(Solved(what, f"take a {what}", code.replace("WHAT", what)) for what in THINGS[:3]))
+    assert "case {'box': box}:" in (procedure_code(only) or "")
+    assert "wanted[task.params['value']] = box" in (procedure_code(only) or "")
+    earlier = only.model_copy(
+        update={
+            "hints": (),
+            "examples": tuple(each.model_copy(update={"constants": ()}) for each in only.examples),
+        }
+    )
+    assert procedure_code(earlier) is None, "an earlier version stored it without the key"
 
 
 def test_after_three_examples_a_constant_that_never_varied_is_no_parameter() -> None:
