@@ -1,16 +1,16 @@
 """Learn from trajectories: rules, skills, reflections and procedures.
 
 - ``types`` defines the records of what is learned. ``book`` holds the rules in force and counts their evidence.
-- ``edits`` defines the changes to rules and their history; ``draft`` applies a batch as a whole, or refuses it with
-  all its faults. ``cases`` says who may change what; ``system`` offers the edits to a model's plan code.
+- ``edits`` defines the changes to rules and their history; ``draft`` applies a batch as a whole, or refuses it
+  and reports every fault. ``cases`` says who may change what; ``system`` offers the edits to a model's plan code.
   ``obedience`` runs the checks that rules may carry.
 - ``builder`` asks for changes, as Builder and as Consolidator.
 - ``procedures`` generalises the code of a success and verifies it. ``helpers`` collects harmless functions that plans
   may call.
 - ``found_types`` groups solved tasks by the shapes of their ``plans``, ``describing`` names the groups, ``matching``
   finds the type of a goal.
-- ``memory`` recalls knowledge for a task, or leaves parts of it out; ``retrieval`` selects rules, skills and
-  reflections; ``telling`` renders them for prompts. ``errors`` defines the exceptions.
+- ``memory`` recalls knowledge for a task, and can leave parts of it out (ablations); ``retrieval`` selects rules,
+  skills and reflections; ``telling`` renders them for prompts. ``errors`` defines the exceptions.
 """
 
 if __name__ == "rules":

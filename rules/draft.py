@@ -1,6 +1,6 @@
 """A batch of edits in progress: each edit is checked against the rules as they are after the previous edits.
 
-The functions above ``Draft`` check a single edit, independent of its batch. Each fault is a message for the model.
+The functions above ``Draft`` check a single edit, independently of its batch. Each fault is a message for the model.
 """
 
 from collections.abc import Iterator
@@ -97,9 +97,9 @@ def _retyping_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> 
 
 
 def _instead(permissions: Permissions) -> str:
-    if not permissions.writes:
-        return "update the rules that there are"
-    return f"only these may: {listed(permissions.writes)}" if permissions.form.types else "update the rules there are"
+    if not permissions.writes or not permissions.form.types:
+        return "update an existing rule instead"
+    return f"only these types may be written: {listed(permissions.writes)}"
 
 
 class Draft:
@@ -115,7 +115,10 @@ class Draft:
         self._valid: list[Edit] = []
         self._rules = {rule.id: rule for rule in book.active}
         self._next = book.next_number
-        self._edits: list[Edit] = []
+        self._calls = 0
+        """Number of edits so far, including those refused or left out."""
+        self._edits: dict[int, Edit] = {}
+        """Edits by number, without those left out."""
         self._faults: list[EditFault] = []
         self._assigned: list[str] = []
         self._last: dict[str, int] = {}
@@ -133,7 +136,7 @@ class Draft:
     @property
     def edits(self) -> tuple[Edit, ...]:
         """The added edits, including those with faults but not those left out."""
-        return tuple(self._edits)
+        return tuple(self._edits.values())
 
     @property
     def faults(self) -> tuple[EditFault, ...]:
@@ -141,8 +144,14 @@ class Draft:
         return tuple(self._faults)
 
     def add(self, edit: Edit) -> tuple[str, list[EditFault]]:
-        """Add an edit; return its rule's id and its faults, which invalidate the batch. An edit left out has none."""
-        self._edits.append(edit)
+        """Add an edit; return its rule's id and its faults, which invalidate the batch.
+
+        An edit left out has no faults. An edit of a refused rule is ignored.
+        """
+        self._calls += 1
+        if not isinstance(edit, WriteRule) and edit.id in self._refused:
+            return edit.id, []
+        self._edits[self._calls] = edit
         match edit:
             case WriteRule():
                 id, messages = self._write(edit)
@@ -150,12 +159,12 @@ class Draft:
                 id, messages = edit.id, self._update(edit)
             case DeleteRule():
                 id, messages = edit.id, self._delete(edit)
-        faults = [self._fault(len(self._edits), message) for message in messages]
+        faults = [self._fault(self._calls, message) for message in messages]
         if self._lenient and faults and all(isinstance(message, Forbidden) for message in messages):
             self._leave_out(id, faults)
             return id, []
         if id not in self._refused:
-            self._last[id] = len(self._edits)
+            self._last[id] = self._calls
         if not faults:
             self._valid.append(edit)
         self._faults += faults
@@ -164,12 +173,13 @@ class Draft:
     def _leave_out(self, id: str, faults: list[EditFault]) -> None:
         self.left_out += faults
         self._deleted.pop(id, None)
-        if isinstance(self._edits.pop(), WriteRule):
+        if isinstance(self._edits.pop(self._calls), WriteRule):
             self._assigned.remove(id)
 
     def refuse(self, call: str, message: str) -> None:
         """Invalidate the batch because of a call that was refused before it was added."""
-        self._faults.append(EditFault(len(self._edits) + 1, call, message))
+        self._calls += 1
+        self._faults.append(EditFault(self._calls, call, message))
 
     def change(self, batch: Batch) -> RuleChange:
         """Return the whole batch as a change. Raises BatchRefused."""
@@ -178,10 +188,13 @@ class Draft:
         return self._change(batch)
 
     def valid_part(self, batch: Batch) -> RuleChange | None:
-        """Return the valid edits alone as a change; None if there are none, or if they do not fit together."""
+        """Return the valid edits alone as a change; None if there are none, or if they do not fit together.
+
+        They do not if a rule names one that was refused.
+        """
+        self._assigned = [id for id in self._assigned if id in self._rules]
         if not self._valid or self._batch_faults():
             return None
-        self._assigned = [id for id in self._assigned if id in self._rules]
         return self._change(batch.model_copy(update={"edits": tuple(self._valid)}))
 
     def _change(self, batch: Batch) -> RuleChange:
@@ -215,14 +228,12 @@ class Draft:
         return id, messages
 
     def _update(self, edit: UpdateRule) -> list[str]:
-        if edit.id in self._refused:
-            return []
         if edit.id in self._deleted:
             return [f"edit {self._deleted[edit.id]} of this batch deletes {edit.id}: either update it or delete it"]
         if (rule := self._rules.get(edit.id)) is None:
             return [self.book.why_unknown(edit.id)]
         if edit.adds_log_only and not edit.log.strip():
-            return ["nothing is given to change: give the attributes that are to be other than they are"]
+            return ["no attributes were given: pass those that should change"]
         messages = [*attribute_faults(edit, self._permissions.form)]
         messages += update_faults(rule, edit, self._permissions)
         messages += self._dependence_faults(edit.id, edit.builds_on or ())
@@ -232,17 +243,15 @@ class Draft:
         return [] if updated != rule else ["this changes nothing: every attribute is as it was"]
 
     def _delete(self, edit: DeleteRule) -> list[str]:
-        if edit.id in self._refused:
-            return []
         if edit.id in self._deleted:
-            return [f"edit {self._deleted[edit.id]} of this batch deletes {edit.id} already: delete it once"]
+            return [f"edit {self._deleted[edit.id]} of this batch already deletes {edit.id}: delete it only once"]
         if (rule := self._rules.get(edit.id)) is None:
             return [self.book.why_unknown(edit.id)]
         messages = list(delete_faults(rule, self._permissions))
         if edit.id in self._last:
             number = self._last[edit.id]
             messages.append(f"edit {number} of this batch changes {edit.id}: either update it or delete it")
-        self._deleted[edit.id] = len(self._edits)
+        self._deleted[edit.id] = self._calls
         if not messages:
             del self._rules[edit.id]
         return messages
@@ -280,7 +289,7 @@ class Draft:
             self._fault(
                 number,
                 f"{', '.join(citing)} would still name {id}: update {'it' if len(citing) == 1 else 'them'} in the same "
-                f"batch so that {id} is named no more (content, example, builds_on), or keep {id}",
+                f"batch so that {id} is no longer named (content, example, builds_on), or keep {id}",
             )
             for id, number in self._deleted.items()
             if id not in self._rules and (citing := book.cited_by(id))
@@ -315,7 +324,7 @@ class Draft:
         return faults
 
     def _fault(self, number: int, message: str) -> EditFault:
-        return EditFault(number, str(self._edits[number - 1]), message)
+        return EditFault(number, str(self._edits[number]), message)
 
 
 def trimmed(code: str) -> str:

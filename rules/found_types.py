@@ -71,6 +71,11 @@ def tokens(goal: str) -> list[Token]:
     return [token for token in every if token.text.lower() not in ARTICLES]
 
 
+def pattern_words(goal: str) -> list[str]:
+    """Return the tokens of a goal as a pattern has them: in lower case, and without braces, which mark slots."""
+    return [token.text.lower().replace("{", "(").replace("}", ")") for token in tokens(goal)]
+
+
 class Solved(NamedTuple):
     """A solved task, and the plan that solved it.
 
@@ -314,7 +319,7 @@ def _merge_wordings(one: Wording, other: Wording) -> Wording | None:
 
 def _pattern(example: Example, parameters: Sequence[TypeParameter]) -> str:
     """Return the goal with slots in place of the parameters' values; longer values take precedence."""
-    parts: list[str | None] = [token.text.lower().replace("{", "(").replace("}", ")") for token in tokens(example.goal)]
+    parts: list[str | None] = [*pattern_words(example.goal)]
     matches = [
         (begin - end, begin, end, each.name)
         for each in parameters

@@ -9,7 +9,17 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.planner import Match, MatchCandidate
-from planbook.rules.found_types import ANYTHING, ARTICLES, NUMBERS, NUMERIC, Token, parse_value, spans, tokens
+from planbook.rules.found_types import (
+    ANYTHING,
+    ARTICLES,
+    NUMBERS,
+    NUMERIC,
+    Token,
+    parse_value,
+    pattern_words,
+    spans,
+    tokens,
+)
 from planbook.rules.retrieval import scores, words
 from planbook.rules.types import FoundType
 
@@ -97,8 +107,7 @@ def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
 
 def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     """Yield the readings of a goal that fit a wording word for word, ignoring articles."""
-    goal_tokens = tokens(goal)
-    goal_words = [token.text.lower() for token in goal_tokens]
+    goal_tokens, goal_words = tokens(goal), pattern_words(goal)
     distinctive = _distinctive_words(types)
     for found in types:
         for wording in (each for merged in found.wordings for each in merged.alternatives):
@@ -116,21 +125,22 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 
 
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
-    """Return True if the words that ``{*}`` matches may give a goal another meaning than a type's goals have.
+    """Return True if the words that ``{*}`` matches may give a goal a meaning that the type's goals do not have.
 
-    They may if the goal begins with another word, or has a new word that is a negation, names a number above one, or
-    distinguishes types.
+    They may if none of the type's goals begins with the goal's first word, or if the goal has a new word that is a
+    negation, names a number above one, or distinguishes types.
     """
-    goals = [[token.text.lower() for token in tokens(each.goal)] for each in found.examples]
+    goals = [pattern_words(each.goal) for each in found.examples]
     new = set(goal_words).difference(*goals)
     negated_or_counted = any(word in NEGATIONS | _COUNTS or word.endswith("n't") for word in new)
     return negated_or_counted or not distinctive.isdisjoint(new) or goal_words[:1] not in [goal[:1] for goal in goals]
 
 
 class _Beside(NamedTuple):
-    """What is next to a value in a goal: the words before and after it, and where an article is between.
+    """The words before and after a value in a goal, and the articles that separate it from them.
 
-    ``articles`` has the mark on the other side of each article, or "" if a word or nothing is there.
+    ``articles`` holds, for each such article, the punctuation mark on its far side, or "" if a word or the end of the
+    goal is there.
     """
 
     before: str
@@ -139,10 +149,10 @@ class _Beside(NamedTuple):
 
 
 def _is_unlike_examples(found: FoundType, goal: str, slots: _Slots, parts: Sequence[str]) -> bool:
-    """Return True if what is next to a value, and is not part of it, is not so in any example and may change it.
+    """Return True if a value's neighbours differ from those in every example in a way that may change the value.
 
-    That is an article next to a text, a mark before a number, such as a sign, or another word after a number where
-    ``{*}`` matches it.
+    Such neighbours are an article beside a text, a mark before a number, such as a sign, and another word after a
+    number where ``{*}`` matches it.
     """
     known = {
         parameter.name: [
@@ -236,7 +246,7 @@ def _max_words(found: FoundType) -> dict[str, int]:
     """Return the maximum number of words of each parameter: that in the examples, plus one if their lengths differ."""
     longest = dict[str, int]()
     for parameter in found.parameters:
-        counts = {len(tokens(str(each.params.get(parameter.name, "")))) for each in found.examples} or {1}
+        counts = {len(tokens(str(each.params.get(parameter.name, "")))) for each in found.examples}
         longest[parameter.name] = max(counts) + (len(counts) > 1)
     return longest
 
@@ -252,7 +262,7 @@ def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
 
 
 def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
-    """Yield the readings of a goal that has a wording's words, each before the same slot, and known values.
+    """Yield the readings of a goal that has the words of a wording, each followed by the same slot, and known values.
 
     Words may have other endings and another order. A value may be split into words: ``coffee machine`` is read as
     ``coffeemachine``.
@@ -276,7 +286,7 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
     """Return a goal's parts, like those of a wording, and its values by slot; None if a parameter has two values."""
-    rest, parts, slots = [token.text.lower() for token in tokens(goal)], list[str](), dict[str, str]()
+    rest, parts, slots = pattern_words(goal), list[str](), dict[str, str]()
     while rest:
         sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(_key, rest[:n])) and _key("".join(rest[:n])) in known)
         size = next(sizes, 0)

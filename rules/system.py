@@ -8,10 +8,9 @@ from planbook.rules.cases import Case, Permissions
 from planbook.rules.draft import Draft
 from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BatchRefused, EditFault
-from planbook.sandbox import CellResult, Limits, Sandbox, check
+from planbook.sandbox import CellResult, Sandbox, check
 
 SYSTEM = "rule_system"
-DEFAULT_LIMITS = Limits()
 Verify = Callable[[str], str]
 """Returns the problem with a rule's check; empty if it can be used."""
 Trajectories = Callable[[list[str]], str]
@@ -101,7 +100,7 @@ class RuleSystem:
         """Return earlier episodes as text."""
         self._count_call("get_trajectory")
         if self._trajectories is None:
-            raise LookupError("earlier episodes cannot be looked at here")
+            raise LookupError("earlier episodes are not available here")
         self.shown.append(self._trajectories(episode_ids))
         return self.shown[-1]
 
@@ -118,7 +117,7 @@ class RuleSystem:
     @property
     def left_out(self) -> tuple[str, ...]:
         """The calls that were ignored because they are not permitted."""
-        return tuple(f"{fault} It was left out." for fault in self._draft.left_out)
+        return tuple(f"{fault}. It was left out." for fault in self._draft.left_out)
 
     def valid_part(self) -> RuleChange | None:
         """Return the change that the valid calls alone make, for an invalid batch; None if there is none."""
@@ -143,7 +142,7 @@ class RuleSystem:
     def _count_call(self, call: str) -> None:
         self.calls += 1
         if self.stopped:
-            message = "stop_generating was called before it: call stop_generating last"
+            message = "stop_generating was called before this call: call it last"
             self._draft.refuse(call, message)
             raise ValueError(message)
 
@@ -162,7 +161,7 @@ class EditResult:
     """Calls that were not permitted and changed nothing."""
 
 
-def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = DEFAULT_LIMITS) -> EditResult:
+def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> EditResult:
     """Run a model's edits in a new session; either all of them count, or none.
 
     ``system`` serves one run of code only.
@@ -170,13 +169,15 @@ def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = 
     functions = system.functions()
     if faults := check(code, functions):
         return _refused("The code was not run", [str(fault) for fault in faults])
-    with sandbox.session(functions, limits=limits) as session:
+    with sandbox.session(functions) as session:
         result = session.run(code, "edits")
     if problems := _problems(system, result):
-        return _refused("The code did not run to its end" if result.faults else "The calls are not sound", problems)
+        return _refused("The code did not run to its end" if result.faults else "Some calls are invalid", problems)
     if not system.calls:
         names = ", ".join(functions)
-        return _refused("The code called nothing", [f"call {names}; {SYSTEM}.stop_generating() if nothing is to do"])
+        return _refused(
+            "The code called nothing", [f"call {names}; {SYSTEM}.stop_generating() if there is nothing to do"]
+        )
     try:
         change = system.change()
     except BatchRefused as refused:
@@ -189,7 +190,10 @@ def _problems(system: RuleSystem, result: CellResult) -> list[str]:
     problems = [str(fault) for fault in result.faults]
     problems += [str(fault) for fault in system.faults if not any(fault.message in problem for problem in problems)]
     if not result.faults and (lost := result.host_calls - system.calls):
-        problems.append(f"the arguments of {lost} calls were wrong, and the code went on: correct them, without try")
+        problems.append(
+            f"calls with invalid arguments: {lost}; the code caught the errors and went on: correct the arguments, and "
+            "do not catch the errors"
+        )
     return problems
 
 
@@ -200,4 +204,4 @@ def _refused(what: str, problems: list[str]) -> EditResult:
 
 def _output(system: RuleSystem, result: CellResult) -> str:
     not_printed = [text for text in system.shown if text.strip() not in result.output]
-    return "\n\n".join(part for part in (result.output.rstrip(), *not_printed, *system.left_out) if part)
+    return "\n\n".join(part for part in (result.output.rstrip(), *not_printed) if part)

@@ -135,7 +135,7 @@ class FoundType(Learned):
     code: str
     hints: tuple[str, ...] = ()
     parameters: tuple[TypeParameter, ...] = ()
-    examples: tuple[Example, ...]
+    examples: tuple[Example, ...] = Field(min_length=1)
     wordings: tuple[Wording, ...] = ()
     check: str = ""
     """Plan code that raises unless the procedure's effects are the same as in all its examples."""

@@ -67,7 +67,7 @@ class ProcedureWriter:
         """
         kind = played[-1].task.type
         existing, since = state.knowledge.procedures.get(kind), state.procedures_at.get(kind, 0)
-        new_rules = new_lesson_ids(state.history.entries[since:])
+        new_rules = new_lesson_ids(state.history, since)
         if existing is None or not new_rules & _fitting_rules(state, kind):
             return state
         results = self._verifier([episode.task for episode in played])(existing)

@@ -265,6 +265,12 @@ def test_values_are_found_in_goals() -> None:
     assert spans("in", "as it is", "put it in") == []
 
 
+def test_a_goal_with_braces_fits_its_own_pattern() -> None:
+    (only,) = found(*(Solved(what, f"put {{red}} {what} away", f"agent.put('{what}')") for what in THINGS[:3]))
+    assert [each.pattern for each in only.wordings] == ["put ( red ) {value} away"]
+    assert match((only,), "put {red} spoon away").params == {"value": "spoon"}
+
+
 def test_a_task_joins_the_type_whose_procedure_solved_it() -> None:
     other = Solved(
         "other", "place a pen in drawer", "agent.put('pen', 'drawer')", "put", {"what": "pen", "target": "drawer"}
