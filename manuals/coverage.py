@@ -4,10 +4,11 @@ Rules do not state their task types. They are derived from a rule's scope, its f
 is for. The report states the grounds:
 
 - *named*: the scope names the type itself, as ``pick_two_obj``, ``pick-two-obj`` or ``pick two obj``.
-- *likely*: it names no type, but uses some of the type's words, before its colon if there is one. A type's words are
-  those of its name and those that most of its sample goals share; its own words are those that no other type has. The
-  scope must use one of its own words. If it has none (the words of ``pick_and_place`` are all words of other types,
-  too), the scope must use any of its words, and no word that is another type's own.
+- *likely*: it names no type, but uses some of the type's words. If a word of any type stands before the scope's
+  colon, only the words before it count. A type's words are those of its name and those that most of its sample goals
+  share; its own words are those that no other type has. The scope must use one of its own words. If it has none (the
+  words of ``pick_and_place`` are all words of other types, too), the scope must use any of its words, and no word that
+  is another type's own.
 
 *Likely* is a guess, shown with the words on which it is based. Types without a rule of either kind are missing.
 """

@@ -78,7 +78,10 @@ def read_procedures(path: Path) -> list[Procedure]:
 
 def module_procedures(path: Path) -> list[Procedure]:
     """Return the procedures of a module that has several, each with its own complete code; [] for any other file."""
-    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return []
     tree = parse_python(text)
     if isinstance(tree, Fault):
         return []

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from planbook.envs import Selection, Task, load_environment
 from planbook.manuals import SHIPPED
 from planbook.manuals.errors import BadKnowledge
-from planbook.manuals.knowledge import read_knowledge, write_knowledge
+from planbook.manuals.knowledge import read_knowledge, standalone, write_knowledge
 from planbook.manuals.manual import Manual, Section
 from planbook.manuals.markdown import render
 from planbook.planner import Procedure, parse_procedure
@@ -156,11 +156,30 @@ def test_a_rule_edited_in_the_manual_replaces_that_of_rules_json(tmp_path: Path)
         ("reflections.json", "[]", r"reflections\.json: the file: "),
         ("procedures/fetch.py", "def solve(agent, task): pass", "no header"),
         ("procedures/fetch.py", SOLVE.replace("put", "fly"), "does not pass the check"),
+        ("procedures/fetch.py", b"\xff", r"fetch\.py: cannot be read"),
     ],
 )
 def test_an_invalid_file_is_named(name: str, text: str | bytes, message: str, tmp_path: Path) -> None:
     with pytest.raises(BadKnowledge, match=message):
         read_knowledge(changed(name, text, tmp_path), TOY)
+
+
+def test_a_folder_among_procedures_and_an_unreadable_helper_are_named(tmp_path: Path) -> None:
+    write_knowledge(tmp_path, FULL)
+    home = tmp_path / "toy"
+    (home / "procedures" / "x.py").mkdir()
+    with pytest.raises(BadKnowledge, match=r"x\.py: cannot be read"):
+        read_knowledge(tmp_path, TOY)
+    (home / "procedures" / "x.py").rmdir()
+    (home / "helpers").mkdir()
+    (home / "helpers" / "boxes.py").write_bytes(b"\xff")
+    with pytest.raises(BadKnowledge, match=r"boxes\.py: cannot be read"):
+        read_knowledge(changed("procedures/fetch.py", SOLVE.replace("model\n", "model\nuses: boxes\n"), tmp_path), TOY)
+
+
+def test_a_header_that_ends_with_its_helpers_is_written() -> None:
+    using = procedure(SOLVE.replace("model\n", "model\nuses: boxes")).model_copy(update={"helpers": "BOXES = 3\n"})
+    assert standalone(using) == SOLVE.replace('"""\n\n', '"""\n\nBOXES = 3\n\n\n')
 
 
 def test_procedures_that_need_missing_actions_are_left_out(tmp_path: Path) -> None:
