@@ -210,7 +210,8 @@ class Draft:
         id = rule_id(self._next)
         self._next += 1
         self._assigned.append(id)
-        messages = [*attribute_faults(edit, self._permissions.form), *self._dependence_faults(id, edit.builds_on)]
+        messages = [*attribute_faults(edit, self._permissions.form)]
+        messages += dependence_faults(id, self._not_refused(edit.builds_on), self.book)
         type = None
         try:
             type = type_of(edit, self._permissions.form)
@@ -236,7 +237,7 @@ class Draft:
             return ["no attributes were given: pass those that should change"]
         messages = [*attribute_faults(edit, self._permissions.form)]
         messages += update_faults(rule, edit, self._permissions)
-        messages += self._dependence_faults(edit.id, edit.builds_on or ())
+        messages += dependence_faults(edit.id, self._not_refused(edit.builds_on or ()), self.book)
         if messages:
             return messages
         self._rules[edit.id] = updated = self._updated(rule, edit)
@@ -272,10 +273,6 @@ class Draft:
 
     def _not_refused(self, ids: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(id for id in dict.fromkeys(ids) if id not in self._refused)
-
-    def _dependence_faults(self, own_id: str, builds_on: tuple[str, ...]) -> list[str]:
-        ids = tuple(id for id in builds_on if id not in self._refused)
-        return list(dependence_faults(own_id, ids, self.book)) if ids else []
 
     # The batch as a whole.
 

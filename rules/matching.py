@@ -60,9 +60,9 @@ def match(types: Sequence[FoundType], goal: str) -> Match:
 
 def candidates(types: Sequence[FoundType], goal: str) -> tuple[MatchCandidate, ...]:
     """Return the types that a model is asked about; those that share words with the goal come first."""
-    close = [found for _, found in _closest(types, goal)]
-    nearest = [*close, *(found for found in types if found not in close)]
-    return tuple(_candidate(found) for found in nearest[:MAX_CANDIDATES])
+    scored = zip(scores(goal, [_text_of(found) for found in types]), types, strict=True)
+    nearest = sorted(scored, key=lambda pair: -max(pair[0], 0))
+    return tuple(_candidate(found) for _, found in nearest[:MAX_CANDIDATES])
 
 
 def _candidate(found: FoundType) -> MatchCandidate:
@@ -97,7 +97,7 @@ def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
         known = {str(params[name]) for params in examples if name in params}
         if isinstance(value, str) and value.isalpha() and value not in known:
             overlaps = any(value in other or other in value for other in known if other.isalpha())
-            if overlaps or value.endswith("s") > any(other.endswith("s") for other in known):
+            if overlaps or (value.endswith("s") and not any(other.endswith("s") for other in known)):
                 return True
     return False
 
@@ -330,12 +330,6 @@ def _stem(word: str) -> str:
     word = NUMBERS.get(word, word)
     end = next((end for end in ("ing", "ed") if word.endswith(end) and len(word) > len(end) + 2), "")
     return word.removesuffix(end)
-
-
-def _closest(types: Sequence[FoundType], goal: str) -> list[tuple[float, FoundType]]:
-    """Return the types that share words with a goal, with their BM25 scores, best first."""
-    scored = zip(scores(goal, [_text_of(found) for found in types]), types, strict=True)
-    return sorted(((score, found) for score, found in scored if score > 0), key=lambda pair: -pair[0])
 
 
 def _text_of(found: FoundType) -> str:

@@ -1,6 +1,7 @@
 """Beyond the paper: turn the code of a success into a procedure for its task type, and verify it.
 
-A model's reply is checked and gets our header."""
+A model's reply is checked and gets our header.
+"""
 
 import ast
 import json
@@ -154,10 +155,6 @@ class Generalised(Learned):
         """The feedback of the first failed verification, shortened; "" if none failed."""
         failures = [each.feedback for results in self.attempts for each in results if not each.solved]
         return shortened(failures[0], FAILURE_CHARACTERS) if failures else ""
-
-    def actions_on(self, tasks: int) -> int:
-        """Return the number of actions of the last procedure on the first ``tasks`` tasks."""
-        return sum(each.actions for results in self.attempts[-1:] for each in results[:tasks])
 
 
 def generalise(

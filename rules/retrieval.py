@@ -58,7 +58,7 @@ def other_helpers(book: RuleBook, chosen: RuleBook) -> tuple[Rule, ...]:
 
 
 def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
-    """Return each rule's score, by id: its content's for the goal, plus half the whole rule's for the skill's code."""
+    """Return each rule's score, by id: that of its content for the goal, plus half that of all of it for the code."""
     query = f"{_query(task)} {skill.task.goal}" if skill else _query(task)
     by_words = scores(query, [rule.content for rule in book.active])
     by_code = scores(skill.code if skill else "", [_text_of(rule) for rule in book.active])

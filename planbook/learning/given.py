@@ -60,7 +60,7 @@ def read_source(path: Path) -> Source:
 def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
     """Return the environment and options on which the sources agree, and the split of the first, as defaults.
 
-    An environment that only an export names, and that is not installed, is left out: its code would run.
+    An environment that only an export names, and that is not installed, is left out, since its code would be run.
     """
     configs = [facts.config for _, facts in sources]
     common: dict[str, Any] = {}
@@ -81,7 +81,7 @@ def _were_played_here(sources: Sequence[Source]) -> bool:
 
 
 def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
-    """Return the method that played the episodes, and its options; AutoManual if there is not one that is known."""
+    """Return the method that played the episodes, and its options; AutoManual if it is unknown or differs."""
     planners = {facts.planner for _, facts in sources}
     planner = planners.pop() if len(planners) == 1 else ""
     options: Any = sources[0][1].config.get("planner_options") or {}

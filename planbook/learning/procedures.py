@@ -87,10 +87,15 @@ class ProcedureWriter:
         tasks = [episode.task for episode in played]
         tasks += self._library_tasks(kind, state.knowledge, tasks)
         verify = self._verifier([*tasks, *self._verification_tasks(kind, state.knowledge)])
+
+        def is_better(results: Sequence[Verification]) -> bool:
+            return max_actions is None or sum(result.actions for result in results[: len(played)]) <= max_actions
+
         from_type = from_plans(state.knowledge, played, config.environment, config.environment_options)
         if from_type is not None and (existing is None or existing.code != from_type.code):
-            unsolved = [result for result in verify(from_type) if not result.solved]
-            if not unsolved:
+            results = verify(from_type)
+            unsolved = [result for result in results if not result.solved]
+            if not unsolved and is_better(results):
                 return self._publish(state, from_type, repaired=bool(failed)), ""
             existing, failed = existing or from_type, failed or unsolved
         generalised = generalise(
@@ -105,8 +110,9 @@ class ProcedureWriter:
             current=existing,
             failed=failed,
         )
-        better = max_actions is None or generalised.actions_on(len(tasks)) <= max_actions
-        procedure = generalised.procedure if better else None
+        procedure = generalised.procedure
+        if procedure is not None and not is_better(generalised.attempts[-1]):
+            procedure = None
         return self._publish(state, procedure, repaired=bool(failed)), generalised.elsewhere
 
     def _publish(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:

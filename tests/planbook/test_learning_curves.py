@@ -114,7 +114,7 @@ def test_formulating_is_counted_separately(library: Path, tmp_path: Path) -> Non
     after = finished.result
     assert after["after"] == before["after"]
     assert (before["formulating_calls"], after["formulating_calls"]) == (0, 1)
-    assert f"Formulating took 1 call and {after['formulating_tokens']:,} tokens more." in finished.printed
+    assert f"formulating took 1 call and {after['formulating_tokens']:,} tokens." in finished.printed
 
 
 @pytest.mark.deep
