@@ -3,7 +3,7 @@
 The functions above ``Draft`` check a single edit, independently of its batch. Each fault is a message for the model.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from planbook.rules.book import RuleBook, cites
 from planbook.rules.cases import Form, Permissions
@@ -49,8 +49,10 @@ def type_of(edit: WriteRule | UpdateRule, form: Form) -> RuleType | None:
 def write_faults(type: RuleType | None, permissions: Permissions) -> Iterator[str]:
     """Yield the fault if a rule of this type may not be written."""
     if not permissions.may(permissions.writes, type):
-        what = f"a {type} rule" if type else "a new rule"
-        yield Forbidden(f"{permissions.when}, {what} must not be written; {_instead(permissions)}")
+        what, instead = f"a {type} rule" if type else "a new rule", "update an existing rule instead"
+        if permissions.writes and permissions.form.types:
+            instead = f"only these types may be written: {listed(permissions.writes)}"
+        yield Forbidden(f"{permissions.when}, {what} must not be written; {instead}")
 
 
 def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Iterator[str]:
@@ -96,12 +98,6 @@ def _retyping_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> 
         yield Forbidden(f"{permissions.when}, a rule must not be turned into a {new_type} rule: leave type out")
 
 
-def _instead(permissions: Permissions) -> str:
-    if not permissions.writes or not permissions.form.types:
-        return "update an existing rule instead"
-    return f"only these types may be written: {listed(permissions.writes)}"
-
-
 class Draft:
     """Edits added one by one. A rule gets its id as soon as it is written, so that later edits may name it.
 
@@ -132,11 +128,6 @@ class Draft:
         """The book after the edits so far."""
         active = sorted(self._rules.values(), key=lambda rule: rule_number(rule.id))
         return RuleBook(active=tuple(active), next_number=self._next)
-
-    @property
-    def edits(self) -> tuple[Edit, ...]:
-        """The added edits, including those with faults but not those left out."""
-        return tuple(self._edits.values())
 
     @property
     def faults(self) -> tuple[EditFault, ...]:
@@ -182,22 +173,23 @@ class Draft:
         self._faults.append(EditFault(self._calls, call, message))
 
     def change(self, batch: Batch) -> RuleChange:
-        """Return the whole batch as a change. Raises BatchRefused."""
+        """Return all edits as a change, with the author and the place of ``batch``. Raises BatchRefused."""
         if faults := sorted(self._faults + self._batch_faults(), key=lambda fault: fault.number):
             raise BatchRefused(faults)
-        return self._change(batch)
+        return self._change(batch, self._edits.values())
 
     def valid_part(self, batch: Batch) -> RuleChange | None:
-        """Return the valid edits alone as a change; None if there are none, or if they do not fit together.
+        """Like ``change``, with the valid edits alone; None if there are none, or if they do not fit together.
 
         They do not if a rule names one that was refused.
         """
         self._assigned = [id for id in self._assigned if id in self._rules]
         if not self._valid or self._batch_faults():
             return None
-        return self._change(batch.model_copy(update={"edits": tuple(self._valid)}))
+        return self._change(batch, self._valid)
 
-    def _change(self, batch: Batch) -> RuleChange:
+    def _change(self, batch: Batch, edits: Iterable[Edit]) -> RuleChange:
+        batch = batch.model_copy(update={"edits": tuple(edits)})
         before = {rule.id: rule for rule in self._before.active}
         ids = sorted({*before, *self._rules}, key=rule_number)
         touched = [Touched(id=id, before=before.get(id), after=self._rules.get(id)) for id in ids]

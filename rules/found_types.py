@@ -25,14 +25,10 @@ LONGEST_VALUE = 24
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
 NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
 """Number words by their digits."""
-_INTEGERS = {name: int(digits) for digits, name in NUMBERS.items()}
+_DIGITS = {name: digits for digits, name in NUMBERS.items()}
 ANYTHING = "{*}"
 """The part of a pattern that matches any number of words, even none."""
 ARTICLES = frozenset({"a", "an", "the", "some"})
-
-
-def _integer(text: str) -> int:
-    return _INTEGERS[text.lower()] if text.lower() in _INTEGERS else int(text)
 
 
 def _number(text: str) -> float:
@@ -48,7 +44,7 @@ FORMS: Mapping[str, Callable[[str], Any]] = {
     "title": str.title,
     "with _": lambda text: "_".join(text.lower().split()),
     "without spaces": lambda text: "".join(text.lower().split()),
-    "integer": _integer,
+    "integer": lambda text: int(_DIGITS.get(text.lower(), text)),
     "number": _number,
 }
 """Conversions of a goal's words into a constant of a plan, by the name of the constant's form."""
@@ -63,17 +59,17 @@ class Token(NamedTuple):
     begin: int
     end: int
 
+    @property
+    def part(self) -> str:
+        """The token as a pattern has it: in lower case, and without braces, which mark slots."""
+        return self.text.lower().replace("{", "(").replace("}", ")")
+
 
 def tokens(goal: str) -> list[Token]:
     """Return the words and punctuation marks of a goal, without articles and a closing ``.``, ``!`` or ``?``."""
     every = [Token(match[0], *match.span()) for match in _TOKEN.finditer(goal)]
     every = every[:-1] if every and every[-1].text in ".!?" else every
     return [token for token in every if token.text.lower() not in ARTICLES]
-
-
-def pattern_words(goal: str) -> list[str]:
-    """Return the tokens of a goal as a pattern has them: in lower case, and without braces, which mark slots."""
-    return [token.text.lower().replace("{", "(").replace("}", ")") for token in tokens(goal)]
 
 
 class Solved(NamedTuple):
@@ -319,7 +315,7 @@ def _merge_wordings(one: Wording, other: Wording) -> Wording | None:
 
 def _pattern(example: Example, parameters: Sequence[TypeParameter]) -> str:
     """Return the goal with slots in place of the parameters' values; longer values take precedence."""
-    parts: list[str | None] = [*pattern_words(example.goal)]
+    parts: list[str | None] = [token.part for token in tokens(example.goal)]
     matches = [
         (begin - end, begin, end, each.name)
         for each in parameters

@@ -9,17 +9,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.planner import Match, MatchCandidate
-from planbook.rules.found_types import (
-    ANYTHING,
-    ARTICLES,
-    NUMBERS,
-    NUMERIC,
-    Token,
-    parse_value,
-    pattern_words,
-    spans,
-    tokens,
-)
+from planbook.rules.found_types import ANYTHING, ARTICLES, NUMBERS, NUMERIC, Token, parse_value, spans, tokens
 from planbook.rules.retrieval import scores, words
 from planbook.rules.types import FoundType
 
@@ -107,7 +97,8 @@ def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
 
 def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     """Yield the readings of a goal that fit a wording word for word, ignoring articles."""
-    goal_tokens, goal_words = tokens(goal), pattern_words(goal)
+    goal_tokens = tokens(goal)
+    goal_words = [token.part for token in goal_tokens]
     distinctive = _distinctive_words(types)
     for found in types:
         for wording in (each for merged in found.wordings for each in merged.alternatives):
@@ -130,7 +121,7 @@ def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: s
     They may if none of the type's goals begins with the goal's first word, or if the goal has a new word that is a
     negation, names a number above one, or distinguishes types.
     """
-    goals = [pattern_words(each.goal) for each in found.examples]
+    goals = [[token.part for token in tokens(each.goal)] for each in found.examples]
     new = set(goal_words).difference(*goals)
     negated_or_counted = any(word in NEGATIONS | _COUNTS or word.endswith("n't") for word in new)
     return negated_or_counted or not distinctive.isdisjoint(new) or goal_words[:1] not in [goal[:1] for goal in goals]
@@ -286,7 +277,7 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
     """Return a goal's parts, like those of a wording, and its values by slot; None if a parameter has two values."""
-    rest, parts, slots = pattern_words(goal), list[str](), dict[str, str]()
+    rest, parts, slots = [token.part for token in tokens(goal)], list[str](), dict[str, str]()
     while rest:
         sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(_key, rest[:n])) and _key("".join(rest[:n])) in known)
         size = next(sizes, 0)

@@ -173,11 +173,10 @@ class _ConstantReplacer(ast.NodeTransformer):
 
     def _only_reads(self, call: ast.Call) -> bool:
         arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-        if any(AGENT in (_name(argument), _owner(argument)) for argument in arguments):
-            return False
         called = [keyword.value for keyword in call.keywords if keyword.arg == "key"]
         called += call.args[:1] if _name(call.func) in _CALLING else []
-        if any(_name(function) in self._bound for function in called):
+        acts = any(AGENT in (_name(argument), _owner(argument)) for argument in arguments)
+        if acts or any(_name(function) in self._bound for function in called):
             return False
         if isinstance(call.func, ast.Attribute):
             return call.func.attr in _METHODS and _owner(call.func) != AGENT

@@ -113,17 +113,14 @@ def _select(config: Config) -> Iterator[Trajectory]:
             )
         if ids and task.id not in ids:
             continue
-        if not ids and not _is_built_on(config.environment.name, task.type, chosen_types):
+        is_chosen = not chosen_types or task.type in chosen_types
+        if not ids and not (is_chosen and types_to_build_on(config.environment.name, [task.type])):
             continue
         taken[task.type] += 1
         if ids or taken[task.type] <= config.learning.tasks_per_type:
             yield trajectory
     if not taken:
         raise BadArgument("--from: it has no episode of the chosen tasks or types")
-
-
-def _is_built_on(environment: str, kind: str, chosen_types: set[str]) -> bool:
-    return (not chosen_types or kind in chosen_types) and bool(types_to_build_on(environment, [kind]))
 
 
 def _read_all(sources: Sequence[Given]) -> Iterator[Trajectory]:

@@ -158,7 +158,10 @@ def test_calls_keep_their_numbers_and_edits_of_rules_that_were_left_out_are_left
     draft.refuse("write_rule", "its check fails")
     draft.add(UpdateRule(id="rule_9", log="x"))
     assert [fault.number for fault in (*draft.left_out, *draft.faults)] == [1, 3, 4, 5]
-    assert draft.edits == (UpdateRule(id="rule_9", log="x"),)
+    without_faults = Draft(BOOK, BUILDER[Case.FAILURE_IMPERFECT_AGENT], lenient=True)
+    without_faults.add(note("Do it so.", RuleType.SUCCESS_PROCESS))
+    without_faults.add(UpdateRule(id="rule_4", log="task/1"))
+    assert without_faults.change(batch()).batch.edits == ()
 
 
 def test_the_valid_part_names_no_refused_rule() -> None:
