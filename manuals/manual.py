@@ -17,9 +17,9 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 
 
 class Piece(NamedTuple):
-    """A line, or a whole fenced code block with its opening and closing lines; ``number`` counts its first line from 1.
+    """A line, or a whole fenced code block with its opening and closing lines.
 
-    ``info`` is the info string of a fence; None for a line.
+    ``number`` is that of its first line, from 1. ``info`` is the info string of a block; None for a line.
     """
 
     number: int

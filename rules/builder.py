@@ -23,16 +23,7 @@ from planbook.planner import (
     tell_trajectory,
 )
 from planbook.rules.book import Evidence, RuleBook
-from planbook.rules.cases import (
-    BUILDER,
-    BUILDER_WITHOUT_CASES,
-    CONSOLIDATOR,
-    Blame,
-    Case,
-    Form,
-    case_of,
-    read_blame,
-)
+from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, CONSOLIDATOR, Blame, Case, Form, case_of, read_blame
 from planbook.rules.edits import RuleChange
 from planbook.rules.system import EditResult, RuleSystem, Trajectories, Verify, run_edits
 from planbook.rules.telling import PROMPTS

@@ -88,14 +88,14 @@ class ProcedureWriter:
         tasks += self._library_tasks(kind, state.knowledge, tasks)
         verify = self._verifier([*tasks, *self._verification_tasks(kind, state.knowledge)])
 
-        def is_better(results: Sequence[Verification]) -> bool:
+        def takes_no_more_actions(results: Sequence[Verification]) -> bool:
             return max_actions is None or sum(result.actions for result in results[: len(played)]) <= max_actions
 
         from_type = from_plans(state.knowledge, played, config.environment, config.environment_options)
         if from_type is not None and (existing is None or existing.code != from_type.code):
             results = verify(from_type)
             unsolved = [result for result in results if not result.solved]
-            if not unsolved and is_better(results):
+            if not unsolved and takes_no_more_actions(results):
                 return self._publish(state, from_type, repaired=bool(failed)), ""
             existing, failed = existing or from_type, failed or unsolved
         generalised = generalise(
@@ -111,7 +111,7 @@ class ProcedureWriter:
             failed=failed,
         )
         procedure = generalised.procedure
-        if procedure is not None and not is_better(generalised.attempts[-1]):
+        if procedure is not None and not takes_no_more_actions(generalised.attempts[-1]):
             procedure = None
         return self._publish(state, procedure, repaired=bool(failed)), generalised.elsewhere
 
