@@ -238,7 +238,7 @@ def describe_episodes(run: Run, ids: list[str]) -> str:
     entries = {entry.path: entry for entry in run.entries()}
     named = {id: entries.get(without_restart(id)) for id in ids}
     if unknown := [id for id, entry in named.items() if entry is None]:
-        raise LookupError(f"there is no episode {', '.join(unknown)}; ids read task/0, task/1 and so on")
+        raise LookupError(f"there is no episode {', '.join(unknown)}; ids are task/0, task/1 and so on")
     return "\n\n".join(f"# The episode {id}\n\n{_describe(run, id, entry)}" for id, entry in named.items() if entry)
 
 
