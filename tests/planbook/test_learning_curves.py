@@ -55,6 +55,14 @@ def test_each_number_of_building_tasks_has_its_own_run(curve: tuple[Path, str], 
     assert found["table"] is None
 
 
+def test_a_type_that_has_not_learned_yet_has_its_initial_knowledge(tmp_path: Path) -> None:
+    assert here(*BUILD, *SMALL, "--per-type", "--out", tmp_path / "run").returncode == 0
+    with closing(Run.open(tmp_path / "run")) as run:
+        begun, one, later = learned_in(run, 0), learned_in(run, 1), learned_in(run)
+    assert begun.keys() == one.keys() == later.keys() == {"fetch", "fetch_two"}
+    assert sum(one[group] == begun[group] for group in one) == 1
+
+
 def test_a_curve_has_the_cost_of_building_at_each_point(curve: tuple[Path, str], library: Path) -> None:
     cost = here("cost", library, "--json").result
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in curve[1].splitlines() if "│" in line]
@@ -117,7 +125,7 @@ def test_formulating_is_counted_separately(library: Path, tmp_path: Path) -> Non
     after = finished.result
     assert after["after"] == before["after"]
     assert (before["formulating_calls"], after["formulating_calls"]) == (0, 1)
-    assert f"Formulating took 1 call and {after['formulating_tokens']:,} tokens more." in finished.printed
+    assert f"formulating took 1 call and {after['formulating_tokens']:,} tokens." in finished.printed
 
 
 @pytest.mark.deep
