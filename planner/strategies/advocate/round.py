@@ -67,7 +67,8 @@ class AdvocateRound:
         self._span: Span[PlanMade] | None = None
         self.tree = Tree(frame.scope, number)
         self.model_calls = ModelCalls(episode, frame, options, self.tree, notes.taken, number)
-        self.start = Moment(episode.observation.text, self._seen("", episode.observation.text))
+        page = episode.observation.text
+        self.start = Moment(page, self._seen("", page), self._scene())
         self.here: Moment | None = self.start
 
     def plan(self, earlier: Sequence[FailedRound], *, revision: bool) -> bool:
@@ -110,7 +111,7 @@ class AdvocateRound:
         """Restore environment and namespace to a marked moment. Branches kept since are abandoned."""
         assert moment.mark is not None, "only moments with several ideas are returned to"
         page = self._episode.rewind(moment.mark).text
-        moment.update_page(page, self._seen("", page))
+        moment.update_page(page, self._seen("", page), self._scene())
         self.tree.return_to(moment)
         self.here = moment
 
@@ -189,7 +190,13 @@ class AdvocateRound:
         page = steps[-1].observation.text if steps else moment.page
         seen = self._seen(report or "The code took no action and printed nothing.", page)
         actions = tuple(str(step.action) for step in steps)
-        return Moment(page, seen, moment.subtask, branch, len(self.tree.path) + 1, actions=actions)
+        depth = len(self.tree.path) + 1
+        return Moment(page, seen, self._scene(), moment.subtask, branch, depth, actions=actions)
+
+    def _scene(self) -> str:
+        """Return the scene for prompts; empty where plans pause, since there the observation is the scene."""
+        environment = self._episode.environment
+        return "" if environment.pauses else environment.scene()
 
     def _seen(self, happened: str, page: str) -> Rendered:
         """Return a moment as text for prompts: the report on its actions, the page if not included, and the state."""

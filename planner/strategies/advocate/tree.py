@@ -131,11 +131,12 @@ class Moment:
     """An accepted moment of a round, after ``depth`` branches.
 
     ``page`` is the observation; ``written_for`` is the observation for which the ideas were written; ``seen`` is the
-    text for prompts: the page and the report on the actions before it.
+    text for prompts: the page and the report on the actions before it; ``scene`` is the environment's scene.
     """
 
     page: str
     seen: str
+    scene: str
     subtask: int = 0
     branch: Branch | None = None
     depth: int = 0
@@ -144,10 +145,10 @@ class Moment:
     """Actions from the previous moment to this one."""
     written_for: str = ""
 
-    def update_page(self, page: str, seen: str) -> None:
+    def update_page(self, page: str, seen: str, scene: str) -> None:
         """Set the page, if it has changed after a return."""
         if page != self.page:
-            self.page, self.seen = page, seen
+            self.page, self.seen, self.scene = page, seen, scene
 
 
 class Tree:
