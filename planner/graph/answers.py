@@ -231,11 +231,11 @@ def _read_number(shape: Shape, text: str) -> JsonValue:
 
 
 def _read_choice(shape: Shape, text: str) -> JsonValue:
-    answer = text.lstrip(_MARKS).casefold()
-    for choice in sorted(shape.choices, key=len, reverse=True):
-        rest = answer.removeprefix(choice.casefold())
-        if rest != answer and not (rest[:1].isalnum() or rest[:1] == "_"):
-            return choice
+    for answer in (text.casefold(), text.lstrip(_MARKS).casefold()):  # a choice may begin with a mark
+        for choice in sorted(shape.choices, key=len, reverse=True):
+            rest = answer.removeprefix(choice.casefold())
+            if rest != answer and not (rest[:1].isalnum() or rest[:1] == "_"):
+                return choice
     raise ValueError(f"the answer must begin with one of: {', '.join(shape.choices)}; not with {text[:_MAX_TEXT]!r}")
 
 

@@ -121,8 +121,14 @@ def _check_top(file: GraphFile, places: list[_NodePlace], *, whole: bool) -> Ite
     for number, place in enumerate(places):
         if place.node.name in names[:number]:
             yield place.where, f"there is another node {place.node.name}; give this one another name"
-    if len(set(names)) == len(names):
+    if _has_clear_names(places):
         yield from _cycles(file, places)
+
+
+def _has_clear_names(places: list[_NodePlace]) -> bool:
+    """Return True if each node has a valid name of its own, so that the whole graph can be built."""
+    names = [place.node.name for place in places]
+    return len(set(names)) == len(names) and all(map(NAME.fullmatch, names))
 
 
 def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
@@ -143,6 +149,7 @@ class _Checks:
         self._file, self._places, self._whole = file, places, whole
         self._by_name = {place.node.name: place for place in places}
         self._stored = list(self._stored_paths())
+        self._edges = whole_graph(file).edges() if whole and _has_clear_names(places) else None
         self._open = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
         """Paths at and below which any value may exist."""
 
@@ -176,11 +183,6 @@ class _Checks:
         yield from self._source(node.prompt, (*where, "prompt"), place, {}, optional=False)
         if node.when:
             yield from self._condition(node.when, (*where, "when"), place, {})
-        if node.otherwise not in (None, ""):
-            try:
-                node.expect.check(node.otherwise)
-            except ValueError as error:
-                yield (*where, "else"), f"the answer is expected otherwise: {error}"
         own = {ANSWER: node.expect}
         for path, part in node.store.items():
             yield from self._source(part, (*where, "store", path), place, own)
@@ -309,15 +311,14 @@ class _Checks:
         return f"{names[0]} stores {one.path} as well, and nothing says which of the two comes last; use another path"
 
     def _follows(self, later: str, earlier: str) -> bool:
-        """Return True if one node waits for another, directly or through others."""
-        edges = whole_graph(self._file).edges() if self._whole else []
+        """Return True if one node waits for another, directly or through others, or if this cannot be known."""
         seen, left = set[str](), [later]
         while left:
             name = left.pop()
             if name not in seen:
                 seen.add(name)
-                left += [edge.source for edge in edges if edge.target == name]
-        return earlier in seen or not self._whole
+                left += [edge.source for edge in self._edges or () if edge.target == name]
+        return earlier in seen or self._edges is None
 
 
 def _truths(paths: tuple[str, ...], where: Where, shapes: Shapes) -> Iterator[PlacedFault]:

@@ -6,6 +6,7 @@ The format is described in the docstring of ``planbook.planner.graph``.
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,8 @@ def _message(error: Any, where: Where) -> str:
     """Return the problem in terms of the file format rather than of pydantic."""
     kind, last = error["type"], where[-1] if where else "graph"
     if kind == "extra_forbidden":
-        known = [field.alias or name for name, field in _model_at(where[:-1]).model_fields.items() if name != "name"]
+        keys = (field.alias or name for name, field in _model_at(where[:-1]).model_fields.items())
+        known = [key for key in keys if key != "name"]
         return f"there is no such key{nearest(str(last), known)} There are {', '.join(known)}"
     if kind == "value_error":
         return str(error["ctx"]["error"])
@@ -131,8 +133,8 @@ def _message(error: Any, where: Where) -> str:
 def _model_at(where: Where) -> type[BaseModel]:
     """Return the model that validates a place in the file."""
     model: type[BaseModel] = GraphFile
-    for key in where:
-        model = _MODELS.get(str(key), model)
+    for before, key in pairwise(("", *where)):
+        model = _MODELS.get(str(key), model) if before != "nodes" else model  # a node may have any name
     return model
 
 

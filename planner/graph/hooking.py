@@ -66,11 +66,11 @@ def keep_answer_as(field: str) -> Callable[[Finishing], None]:
     return finish
 
 
-def call(hooks: Hooks, name: str, *arguments: Any) -> Any:
-    """Call a hook. A ValueError that it raises passes through; any other error becomes a GraphError."""
+def call(hooks: Hooks, name: str, *arguments: Any, but: type[Exception] = GraphError) -> Any:
+    """Call a hook. An error of type ``but`` passes through; any other becomes a GraphError that names the hook."""
     try:
         return hooks[name](*arguments)
-    except (GraphError, ValueError):
+    except (GraphError, but):
         raise
     except Exception as error:
         raise GraphError(f"the hook {name} failed: {type(error).__name__}: {error}") from error

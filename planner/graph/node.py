@@ -13,10 +13,12 @@ from pydantic import (
     InstanceOf,
     JsonValue,
     PrivateAttr,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 
-from planbook.planner.graph.answers import ANY_TEXT, Shape, shape_of
+from planbook.planner.graph.answers import ANY_TEXT, CODE, TEXT, Shape, shape_of
 from planbook.planner.graph.database import GraphDatabase, paths_of
 from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template
 
@@ -139,6 +141,19 @@ class GraphNode(BaseNode):
             return written
         name = f"{written.get('name')}:{loop.get('as', 'item')}"
         return {**written, "each": {**loop, "node": {**inner, "name": name}}}
+
+    @field_validator("otherwise")
+    @classmethod
+    def _as_expected(cls, answer: JsonValue, info: ValidationInfo) -> JsonValue:
+        """Return the answer in the form of ``expect``. A text or code may be empty here."""
+        expect = info.data.get("expect")  # missing if it is faulty itself
+        if answer is None or expect is None or (answer == "" and expect.kind in (TEXT, CODE)):
+            return answer
+        try:
+            value: JsonValue = expect.check(answer)
+        except ValueError as error:
+            raise ValueError(f"this does not fit `expect`: {error}") from None
+        return value
 
     @classmethod
     def of_item(cls, node: "GraphNode", loop: EachLoop, number: int | str, item: JsonValue) -> "GraphNode":

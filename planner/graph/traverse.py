@@ -226,10 +226,7 @@ class _RunningPass:
         if node.finish:
             answers = dict(self.result.answers)
             finishing = Finishing(node, answer, answers, self.database, self.graph, self.result.number)
-            try:
-                call(self.hooks, node.finish, finishing)
-            except ValueError as error:
-                raise GraphError(f"node {node.name}: {node.finish} refused an accepted answer: {error}") from error
+            call(self.hooks, node.finish, finishing)
         return self._changed_values()
 
     def _value(self, part: Expression, node: GraphNode, answer: JsonValue) -> JsonValue:
@@ -247,7 +244,7 @@ class _RunningPass:
 
     def _changed_values(self) -> dict[str, JsonValue]:
         """Return the values that the node has changed in the database, by path; a note in place of a long value."""
-        values = {path: self.database.get(path) for path in self.database.written}
+        values = {path: self.database.get(path) for path in self.database.written if self.database.has(path)}
         return {path: LEFT_OUT if len(value_text(value)) > MAX_RECORDED else value for path, value in values.items()}
 
     def _add_branch(self, branch: IfBranch) -> None:
@@ -334,7 +331,8 @@ def ask(
     def read(text: str) -> JsonValue:
         answer = node.expect.read(text)
         if node.check:
-            answer = json_value(call(hooks, node.check, answer, view), f"what the hook {node.check} returned")
+            checked = call(hooks, node.check, answer, view, but=ValueError)
+            answer = json_value(checked, f"what the hook {node.check} returned")
         if node.loop and node.loop.items.names == {ANSWER}:
             items_of(node, answer, answers, database)  # the model must correct a faulty list
         return answer

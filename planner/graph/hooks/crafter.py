@@ -192,7 +192,7 @@ def _passes(item: Mapping[str, Any], tests: tuple[str, ...]) -> bool:
 
 
 def _is_nothing(text: str) -> bool:
-    return re.sub(r"[^a-z]", "", text.casefold()) in NONE
+    return re.sub(r"[\W_]", "", text.casefold()) in NONE
 
 
 def _plain(name: str) -> str:

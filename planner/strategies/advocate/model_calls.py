@@ -59,7 +59,7 @@ def normal_form(code: str) -> str:
 
 
 def read_outline(text: str) -> Outline:
-    """Return the last numbered list of a reply, and the text before it. A list nested under an item is part of the item."""
+    """Return the last numbered list of a reply, and the text before it. A nested list is part of its item."""
     lines, parts, start, depth, in_list = text.splitlines(), list[str](), 0, 0, False
     for number, line in enumerate(lines):
         indent = len(line.expandtabs()) - len(line.expandtabs().lstrip())
@@ -71,7 +71,7 @@ def read_outline(text: str) -> Outline:
         if match and int(match[1]) == len(parts) + 1:
             parts.append(match[2].strip(_MARKS))
         elif match and parts:
-            raise ValueError(f"the plan's numbering jumps from {len(parts)} to {match[1]}; number its lines 1, 2, 3 ...")
+            raise ValueError(f"the plan's numbering jumps from {len(parts)} to {match[1]}; number it 1, 2, 3 ...")
         elif parts and indent > 1 and line.strip():
             parts[-1] = f"{parts[-1]} {line.strip()}"
     if not parts:

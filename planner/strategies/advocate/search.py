@@ -167,7 +167,10 @@ class Search:
             chosen.closed = moment is None or not self._expand(chosen, moment)
 
     def _select(self) -> SearchNode | None:
-        """Descend to the open child with the highest UCT value, level by level. Return the leaf; None if all are closed."""
+        """Descend to the open child with the highest UCT value, level by level.
+
+        Return the leaf; None if all nodes are closed.
+        """
         node = self._root
         while node.children or node.closed:
             open_children = [child for child in node.children if not child.closed]

@@ -128,7 +128,17 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
          "3: nodes.b.store.p: a stores p as well, and nothing says which of the two comes last"),
         ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p.q, after: a}",
          "3: nodes.b.store.p.q: a stores p and b stores p.q: one would overwrite the other"),
-        ("nodes:\n  a: {prompt: x, expect: yes/no, else: N/A}", "2: nodes.a.else: the answer is expected otherwise"),
+        ("nodes:\n  a: {prompt: x, expect: yes/no, else: N/A}", "2: nodes.a.else: this does not fit `expect`: "),
+        ("nodes:\n  a: {prompt: x, expect: {k: text}, else: ''}", "2: nodes.a.else: this does not fit `expect`: "),
+        ("nodes:\n  node: {prompt: x, foo: 1}", "2: nodes.node.foo: there is no such key. There are prompt, after, "
+         "model, expect, compose, check, finish, store, when, every, else, if, each"),
+        ("nodes:\n  a: {prompt: x, each: {in: db.l, foo: 1, node: {prompt: x}}}",
+         "2: nodes.a.each.foo: there is no such key. There are in, as, node"),
+        ("nodes:\n  a b: {prompt: x, after: a b}", "2: nodes.a b: 'a b' cannot be the name of a node"),
+        ("nodes:\n  a: {prompt: x, each: {in: db.l, node: {prompt: x}}}\n  'a:item': {prompt: x}",
+         "3: nodes.a:item: 'a:item' cannot be the name of a node"),
+        ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {b: {prompt: x}}}]}\n  b: {prompt: x, store: p}\n"
+         "  c: {prompt: x, store: p}", "3: nodes.b: there is another node b"),
         ("nodes:\n  a: {prompt: x, expect: {k: text}, store: q}\n  b: {prompt: '{{ db.q.z }}'}",
          '3: nodes.b.prompt: db.q.z: what is stored at q is {"k": <text>}'),
         ("nodes:\n  a: {prompt: x}\ncode: b", "3: code: there is no node b."),

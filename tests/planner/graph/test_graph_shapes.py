@@ -22,6 +22,8 @@ from tests.sandbox.fuzz.size import SECONDS, seconds_of
         ("whole", "`12`", 12),
         ("one of: go, go on, stop", "Go on: the road is free.", "go on"),
         ("one of: no, not sure", "Not sure", "not sure"),
+        ("one of: >50, #2", "#2, I think", "#2"),
+        ("one of: >50, <50", "**<50**", "<50"),
         ("code", "So.\n```python\nx = 1\n```", "x = 1"),
         ("any", "[1, {}]", [1, {}]),
         (["whole"], "They are [1, 2] I think", [1, 2]),
