@@ -263,9 +263,8 @@ class _Checks:
         """Return the reason why a path of the database never exists; empty if it may exist."""
         initial, known = self._file.initial, [*paths_of(self._file.initial), *self._open]
         known += [stored.path for stored in self._stored]
-        if any(f"{other}.".startswith(f"{path}.") for other in known):
-            return ""
-        if any(path.startswith(f"{other}.") for other in self._open):
+        is_open = any(path.startswith(f"{other}.") for other in self._open)
+        if is_open or any(f"{other}.".startswith(f"{path}.") for other in known):
             return ""
         for stored in self._stored:
             if path.startswith(f"{stored.path}."):

@@ -5,7 +5,7 @@ It also has functions for the hooks of agents: the history of an episode's steps
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -154,9 +154,17 @@ def current_step(database: GraphDatabase) -> int:
     return int(number)
 
 
-def table(history: Sequence[Mapping[str, Any]], line: Callable[[Mapping[str, Any]], str]) -> str:
-    """Return history entries as text, one on each line. They are called turns, since games count steps, too."""
-    return "\n".join(f"Turn {entry['step'] + 1}. {line(entry)}" for entry in history) or "There are no earlier turns."
+def table(history: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> str:
+    """Return history entries as text, one on each line. They are called turns, since games count steps, too.
+
+    ``labels`` holds the label of each field to show, in order.
+    """
+    return "\n".join(_turn(entry, labels) for entry in history) or "There are no earlier turns."
+
+
+def _turn(entry: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    shown = " ".join(f"{label}: {entry[key]}" for key, label in labels.items() if key in entry)
+    return f"Turn {entry['step'] + 1}. {shown}"
 
 
 def answers_text(names: Sequence[str], answers: Mapping[str, JsonValue]) -> str:

@@ -15,7 +15,6 @@ from pydantic import (
     PrivateAttr,
     ValidationInfo,
     field_validator,
-    model_validator,
 )
 
 from planbook.planner.graph.answers import ANY_TEXT, CODE, TEXT, Shape, shape_of
@@ -76,7 +75,8 @@ class _GraphModel(BaseModel):
 class BaseNode(_GraphModel):
     """The fields of every node. Hooks are named as in a graph file."""
 
-    name: str
+    name: str = ""
+    """Empty for the node of a loop; its nodes are named by item."""
     prompt: Prompt
     after: Names = ()
     """The nodes whose answers precede its prompt, in this order."""
@@ -120,6 +120,7 @@ class IfBranch(_GraphModel):
 class GraphNode(BaseNode):
     """One question to a model, and the uses of its answer."""
 
+    name: str
     store: Annotated[dict[str, Value], BeforeValidator(_as_store)] = {}
     """Parts of the answer, such as ``answer.field``, by the database path at which they are stored."""
     when: Value | None = None
@@ -130,17 +131,6 @@ class GraphNode(BaseNode):
     loop: EachLoop | None = Field(alias="each", default=None)
     _loop_variables: Mapping[str, JsonValue] = PrivateAttr(default_factory=dict)
     _gather: str | None = PrivateAttr(default=None)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_named_loop(cls, written: Any) -> Any:
-        if not (isinstance(written, Mapping) and isinstance(loop := written.get("each"), Mapping)):
-            return written
-        inner = loop.get("node")
-        if not isinstance(inner, Mapping) or "name" in inner:
-            return written
-        name = f"{written.get('name')}:{loop.get('as', 'item')}"
-        return {**written, "each": {**loop, "node": {**inner, "name": name}}}
 
     @field_validator("otherwise")
     @classmethod

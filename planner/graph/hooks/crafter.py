@@ -222,7 +222,7 @@ ACTION_TABLE = "obs_current_actions"
 
 
 def _history(database: GraphDatabase) -> str:
-    return table(steps(database)[-WINDOW:], _line)
+    return table(steps(database)[-WINDOW:], LABELS)
 
 
 def _steps_under_skill(database: GraphDatabase) -> list[dict[str, Any]]:
@@ -231,11 +231,7 @@ def _steps_under_skill(database: GraphDatabase) -> list[dict[str, Any]]:
 
 
 def _skill_history(database: GraphDatabase) -> str:
-    return table(_steps_under_skill(database), _line)
-
-
-def _line(entry: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}: {entry[key]}" for key, name in LABELS.items() if key in entry)
+    return table(_steps_under_skill(database), LABELS)
 
 
 def _stored(path: str) -> Callable[[GraphDatabase], str]:

@@ -11,7 +11,7 @@ from planbook.planner.errors import EpisodeOver, RoundOver, UnusableReply
 from planbook.planner.feedback import CellSteps
 from planbook.planner.frames import Frame, Functions
 from planbook.planner.rendered import Rendered
-from planbook.planner.roles import PLANNER_ROLE, Sample
+from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.spans import Span
 from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, FailedRound, ModelCalls, normal_form
 from planbook.planner.strategies.advocate.tree import Branch, Moment, PlanMade, Tree
@@ -87,10 +87,6 @@ class AdvocateRound:
         """Return a new branch to try at a moment."""
         return self.tree.grow(moment, self.model_calls.parts[moment.subtask], idea, plan.code, plan.thought)
 
-    def sample_code(self, moment: Moment, sample: Sample) -> Plan | None:
-        """Ask for one sample of code for a moment. Return None if no reply is usable."""
-        return self.model_calls.ask_for_code(moment, sample)[0]
-
     def ideas(self, moment: Moment, remedies: int) -> list[Branch]:
         """Ask for code to run at a moment, then for up to ``remedies`` alternatives. Return them without duplicates."""
         plans: dict[str, Plan] = {}
@@ -117,7 +113,8 @@ class AdvocateRound:
 
     def carry_out(self, moment: Moment, branch: Branch) -> Moment | None:
         """Run a branch's code, adapted to the current page. Return the moment that it leads to; None if it fails."""
-        self._check_idle()
+        if self._idle >= MAX_IDLE:  # otherwise a round whose code has stopped acting would never end
+            raise RoundOver(f"{MAX_IDLE} pieces of code of this round took no action.")
         code = branch.code if moment.page == moment.written_for else self.model_calls.adapt(branch.code, moment)
         is_first = branch not in self.tree.tried
         if is_first:
@@ -170,11 +167,6 @@ class AdvocateRound:
     def _run(self, branch: Branch, code: str) -> Feedback:
         most = None if self._options.whole_subtasks else 1
         return self._episode.run(code, source=PLANNER_ROLE, thought=branch.thought, actions=most)
-
-    def _check_idle(self) -> None:
-        """End a round whose code has stopped acting. Otherwise it would never end."""
-        if self._idle >= MAX_IDLE:
-            raise RoundOver(f"{MAX_IDLE} pieces of code of this round took no action.")
 
     def _count(self, branch: Branch, first_step: int) -> Sequence[Step]:
         steps = self._episode.steps[first_step:]

@@ -237,7 +237,7 @@ class Search:
         count, branches = self._options.samples, dict[str, Branch]()
         for sample in range(count):
             number = self._round.number * count + sample
-            plan = self._round.sample_code(moment, Sample(number, self._options.temperature))
+            plan, _ = self._round.model_calls.ask_for_code(moment, Sample(number, self._options.temperature))
             if plan is not None and (code := normal_form(plan.code)) not in branches:
                 branches[code] = self._round.idea(moment, sample, plan)
         return list(branches.values())
