@@ -149,7 +149,7 @@ def _mapping_shape(written: Mapping[Any, Any]) -> Shape:
         raise ValueError("the names of fields are texts; put them in quotes")
     if "*" in written:
         if len(written) > 1:
-            raise ValueError('"*" stands for any name, so that no other field can stand beside it')
+            raise ValueError('"*" stands for any name; it cannot be combined with other fields')
         return Shape(EACH, inner=shape_of(written["*"]))
     fields = {}
     for name, inner in written.items():
@@ -213,7 +213,7 @@ def _refuse_surrogates(text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError("the reply holds half of a surrogate pair, which is no text; leave it out") from None
+        raise ValueError("the reply contains half of a surrogate pair, which is not valid text; leave it out") from None
 
 
 def _read_yes_no(shape: Shape, text: str) -> JsonValue:

@@ -113,7 +113,10 @@ def _check_top(file: GraphFile, places: list[_NodePlace], *, whole: bool) -> Ite
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{nearest(file.code, file.nodes)}"
     elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if whole else (CODE, ANY)):
-        yield ("nodes", file.code, "expect"), "its answer is the plan code of the step, by `code:`; write expect: code"
+        yield (
+            ("nodes", file.code, "expect"),
+            "`code:` names this node, whose answer must be plan code: expect: code",
+        )
     for path in file.inputs:
         if not PATH.fullmatch(path):
             yield ("inputs", path), f"{path!r} is not a path of the database; write names with dots between them"
@@ -196,7 +199,7 @@ class _Checks:
             yield from self._source(loop.items, (*at_loop, "in"), place, own)
             items = self._part(node, loop.items)
             if items and items.kind not in (LIST, ANY):
-                yield (*at_loop, "in"), f"{loop.items} is not a list; expected is {items.sketch()}"
+                yield (*at_loop, "in"), f"{loop.items} is not a list; it is {items.sketch()}"
             if not NAME.fullmatch(loop.name) or loop.name in RESERVED:
                 yield (*at_loop, "as"), f"{loop.name!r} cannot stand for the items; write one word, such as item"
             item = {loop.name: (items and items.inner) or Shape(ANY)}
@@ -212,7 +215,7 @@ class _Checks:
             return ""
         named = self._by_name.get(name)
         if named and named.branch:
-            return f"{name} exists only where {named.branch[0]} branches; write before: [{place.node.name}] there"
+            return f"{name} exists only in a branch of {named.branch[0]}; write before: [{place.node.name}] there"
         return f"there is no node {name}{nearest(name, place.visible)}"
 
     # Look-ups.
@@ -254,9 +257,9 @@ class _Checks:
         try:
             shape = shapes[first].part(rest)
         except KeyError as error:
-            return f"its answer has no {error.args[0]}; expected is {shapes[first].sketch()}"
+            return f"its answer has no {error.args[0]}; it is {shapes[first].sketch()}"
         if shape.optional and not (optional or look_up.may_be_missing):
-            return "this may be left out of the answer; write what stands in its place, with | default(...)"
+            return "this field is optional; give it a default, with | default(...)"
         return ""
 
     def _path_problem(self, path: str) -> str:
@@ -282,7 +285,7 @@ class _Checks:
     # Stores.
 
     def stores(self) -> Iterator[PlacedFault]:
-        """Yield the faults of paths that cannot be stored, or that two nodes would overwrite."""
+        """Yield the faults of stores: paths that are not valid, and paths that two nodes would overwrite."""
         for stored in self._stored:
             if not PATH.fullmatch(stored.path):
                 yield stored.where, f"{stored.path!r} is not a path of the database; write names with dots between them"

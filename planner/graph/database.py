@@ -26,7 +26,7 @@ def json_value(value: JsonValue, source: str) -> JsonValue:
     try:
         _JSON.validate_python(value, strict=True)
     except ValidationError as error:
-        raise GraphError(f"{source}: {error.errors()[0]['msg']}; only values of JSON can be kept") from error
+        raise GraphError(f"{source}: {error.errors()[0]['msg']}; only JSON values can be stored") from error
     return value
 
 
@@ -94,7 +94,7 @@ class GraphDatabase:
         place, last = self._place(path)
         items = place.setdefault(last, [])
         if not isinstance(items, list):
-            raise GraphError(f"{path} of the database is not a list, so that nothing can be added to it")
+            raise GraphError(f"{path} of the database is not a list, so nothing can be appended to it")
         items.append(deepcopy(json_value(value, path)))
 
     def values(self) -> dict[str, JsonValue]:

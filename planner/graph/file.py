@@ -33,7 +33,7 @@ def graph_path(name: str) -> Path:
     if shipped.is_file():
         return shipped
     names = ", ".join(sorted(file.stem for file in SHIPPED_GRAPHS.glob("*.yaml"))) or "none"
-    raise BadGraphFile(f"there is no graph {name}; name a YAML file, or one that ships: {names}")
+    raise BadGraphFile(f"there is no graph {name}; name a YAML file or a shipped graph: {names}")
 
 
 def read_graph(path: Path) -> GraphFile:
@@ -124,7 +124,7 @@ def _message(error: Any, where: Where) -> str:
     if kind == "extra_forbidden":
         keys = (field.alias or name for name, field in _model_at(where[:-1]).model_fields.items())
         known = [key for key in keys if key != "name"]
-        return f"there is no such key{nearest(str(last), known)} There are {', '.join(known)}"
+        return f"there is no such key{nearest(str(last), known)} The keys are {', '.join(known)}"
     if kind == "value_error":
         return str(error["ctx"]["error"])
     return str(_MESSAGES.get(kind, error["msg"]))
@@ -140,7 +140,7 @@ def _model_at(where: Where) -> type[BaseModel]:
 
 _MODELS: Mapping[str, type[BaseModel]] = {"if": IfBranch, "each": EachLoop, "nodes": GraphNode, "node": BaseNode}
 _MESSAGES = {
-    "missing": "this has to be given",
+    "missing": "this is required",
     "is_instance_of": "this must be a text; put it in quotes, or begin it with | and go on in the next line",
     "string_type": "this must be a text; put it in quotes, or begin it with | and go on in the next line",
     "dict_type": "this must be a mapping: names, each with a colon and what it means",

@@ -88,7 +88,7 @@ def find_hook(name: str, folder: Path) -> Callable[..., Any]:
         try:
             hook: Callable[..., Any] = runpy.run_path(str(folder / file))[function]
         except Exception as error:
-            raise GraphError(f"{name}: {file} failed while it was read: {import_error(error)}") from error
+            raise GraphError(f"{name}: {file} failed when it was run: {import_error(error)}") from error
         return hook
     module, _, function = name.rpartition(".")
     return getattr(importlib.import_module(f"{shipped.__name__}.{module}"), function)  # type: ignore[no-any-return]

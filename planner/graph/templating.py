@@ -337,7 +337,7 @@ def _check(tree: nodes.Template) -> None:
     for number, node in enumerate(tree.find_all(nodes.Node)):
         problem = _problem(node)
         if number > MAX_NODES:
-            problem = f"the text has more than {MAX_NODES:,} parts of Jinja; make several nodes of it"
+            problem = f"the text has more than {MAX_NODES:,} parts of Jinja; split it into several nodes"
         if problem:
             raise ValueError(problem)
     for loop in tree.find_all(nodes.For):

@@ -310,7 +310,7 @@ class _RunningPass:
         if not isinstance(items, list):
             raise AfterQueryError(f"{loop.items} must be a list, and is {value_text(items)[:60]!r}")
         if len(items) > loop.most:
-            raise AfterQueryError(f"{loop.items} may have {loop.most} items at most, and has {len(items)}")
+            raise AfterQueryError(f"{loop.items} may have at most {loop.most} items, but has {len(items)}")
         return items
 
     def _variables(self, **own: JsonValue) -> dict[str, JsonValue]:

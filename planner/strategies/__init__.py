@@ -41,7 +41,7 @@ class _ShippedMethods(Mapping[str, Method]):
 
 
 METHODS: Mapping[str, Method] = _ShippedMethods()
-"""The methods that ship, by name."""
+"""The shipped methods, by name."""
 
 
 def method(name: str) -> Method:

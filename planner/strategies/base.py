@@ -1,6 +1,6 @@
 """The base of planning methods: ``Method``, its options and figures, ``play``, and helpers that several methods share.
 
-External methods are loaded from a name in a Python file, or are registered by other packages.
+External methods come from a Python file, or are registered by other packages.
 """
 
 import inspect
@@ -183,7 +183,7 @@ class Method:
     streams: bool = False
     """True if it asks for plans by ``Episode.stream``, so that they can run while the model writes them."""
     templates: Mapping[str, Path] = field(default_factory=dict)
-    """Patterns of its prompt files (``Prompts.files``). A run records the digests of these files."""
+    """Its prompt files, by path in their folder (``Prompts.files``). A run records their digests."""
 
     def asks(self, role: str, options: BaseModel, environment: Environment) -> bool:
         """Return True if the role is asked, under these options in this environment, which need not have begun."""

@@ -156,8 +156,8 @@ class AdvocateOptions(Options):
     rounds: int = Field(default=ROUNDS, ge=1, le=100, description="Maximum number of rounds.")
     whole_subtasks: bool = Field(
         default=True,
-        description="Let code do a whole sub-task, with loops and functions; false is one action at a time, as in the "
-        "paper.",
+        description="Let code do a whole sub-task, with loops and functions; false allows one action at a time, as in "
+        "the paper.",
     )
     summarise_above: int | None = Field(
         default=8_000,

@@ -24,7 +24,7 @@ class DevilsAdvocateOptions(AdvocateOptions):
         default=2,
         ge=0,
         le=10,
-        description="Number of alternatives that are asked for before each action; with 0, it never turns back.",
+        description="Number of alternatives to ask for before each action; with 0, the method never turns back.",
     )
 
 

@@ -15,11 +15,11 @@ from planbook.planner.strategies.base import Figures, Played, format_figure, mea
 from planbook.planner.types import Ending, Thought
 
 Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abandoned"]
-"""``kept``: it fits its subtask.
+"""The fate of a branch; empty while it is being tried.
 
-``abandoned``: kept at first, until a return to an earlier moment. ``turned back``: it does not fit. ``failed``: its
-code ended in an error. ``over``: the episode or the round ended in it. ``not tried``: it was never needed. Empty: it is
-being tried.
+``kept``: it fits its subtask. ``abandoned``: kept at first, until a return to an earlier moment. ``turned back``: it
+does not fit. ``failed``: its code ended in an error. ``over``: the episode or the round ended in it. ``not tried``: it
+was never needed.
 """
 NOT_TRIED: Fate = "not tried"
 TAKEN_BACK = " (taken back since)"

@@ -31,7 +31,10 @@ _ANSWER = re.compile(
     (?(prefix)(?P<why>.*))""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A decision, with no second one beside a number. Without the prefix it stands alone, since it may be part of prose."""
+"""A decision, in a line that holds no second one after a number.
+
+Without the word "answer", the decision must be the whole line, since it could be part of a sentence.
+"""
 
 
 class Move(NamedTuple):

@@ -91,7 +91,7 @@ def test_a_check_hook_refuses_or_replaces_an_answer() -> None:
         ("finish", lambda finishing: 1 / 0, "the hook it failed: ZeroDivisionError"),
         ("compose", lambda composing: int("x"), "the hook it failed: ValueError"),
         ("finish", lambda finishing: int("x"), "the hook it failed: ValueError"),
-        ("finish", lambda finishing: finishing.database.set("a", object()), "only values of JSON can be kept"),
+        ("finish", lambda finishing: finishing.database.set("a", object()), "only JSON values can be stored"),
     ],
 )
 def test_a_hook_that_fails_is_named(key: str, hook: Any, message: str) -> None:
@@ -246,7 +246,7 @@ nodes:
     answers = Answers({"list": [many, '{"items": [{"name": "a"}, {"name": "b"}]}'], "list:1": "yes", "list:2": "no"})
     database = GraphDatabase()
     done = passed(Graph(*file.nodes.values()), answers, database)
-    assert "answer.items may have 2 items at most, and has 3" in answers.asked[1][2]
+    assert "answer.items may have at most 2 items, but has 3" in answers.asked[1][2]
     assert done.layers == [["list", "other"], ["list:1", "list:2"], ["end"]]
     assert database.get("useful") == ["yes", "no"]
     assert 'Is b ({\n "name": "b"\n}) useful?' in answers.prompt("list:2")
