@@ -5,7 +5,7 @@ answered. So the result does not depend on whether nodes are asked concurrently,
 when it is run again on the same journal.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +26,6 @@ from planbook.planner.spans import Payload, Span
 
 GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The template around the prompt of a node."""
-Answers = Mapping[str, JsonValue]
-"""Answers by name of node."""
 MAX_RECORDED = 2_000
 """Maximum number of characters of a stored value that the node's event repeats."""
 LEFT_OUT = "(too long to be repeated here)"
@@ -252,7 +250,7 @@ class _RunningPass:
         if node.gather:
             self.database.append(node.gather, answer)
         for branch in node.branches:
-            if self._holds(branch.when, node, answer):
+            if self._holds(branch.when, node, answer=answer):
                 self._add_branch(branch)
         if node.loop:
             self._add_loop(node, node.loop, answer)
@@ -268,8 +266,7 @@ class _RunningPass:
         except GraphError as error:
             raise GraphError(f"node {node.name}: {part}: {error}") from error
 
-    def _holds(self, condition: Expression, node: GraphNode, *answer: JsonValue) -> bool:
-        own = dict(zip(("answer",), answer, strict=False))
+    def _holds(self, condition: Expression, node: GraphNode, **own: JsonValue) -> bool:
         try:
             return condition.holds(self._variables(**own))
         except GraphError as error:

@@ -14,7 +14,7 @@ from statistics import mean
 from traceback import walk_tb
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planbook.envs import CannotLoad, Environment, MissingRequirement, load_module
 from planbook.planner.episode import Episode
@@ -45,9 +45,16 @@ class Played(NamedTuple):
     spans: Sequence[RecordedSpan]
 
     def held(self, payload: type[AnyPayload]) -> list[AnyPayload]:
-        """Return the payloads of this type from the spans that have ended."""
-        ended = (span for span in self.spans if span.name == payload.span and span.end is not None)
-        return [payload.model_validate(span.data) for span in ended]
+        """Return the payloads of this type from the spans that have ended.
+
+        Spans of another method may have the same name. They are left out if their data do not fit.
+        """
+        payloads: list[AnyPayload] = []
+        for span in self.spans:
+            if span.name == payload.span and span.end is not None:
+                with suppress(ValidationError):
+                    payloads.append(payload.model_validate(span.data))
+        return payloads
 
 
 class Grid(NamedTuple):

@@ -159,6 +159,37 @@ def test_a_mistake_in_a_method_is_reported_in_one_line(file: str, message: str, 
     assert "Traceback" not in finished.printed
 
 
+def test_a_span_may_have_the_name_of_a_shipped_methods_span(tmp_path: Path) -> None:
+    (tmp_path / "noting.py").write_text("""
+from planbook.planner import Figures, Method, Options, Payload
+
+class Noted(Payload):
+    span = "node"
+    answer: str
+
+class Notes(Figures):
+    key = "notes"
+    answers: tuple[str, ...]
+
+    @classmethod
+    def count(cls, episodes):
+        return cls(answers=tuple(noted.answer for played in episodes for noted in played.held(Noted)))
+
+    def tell(self):
+        yield f"Noted: {self.answers}"
+
+def note(episode, options):
+    episode.span(Noted(answer="seen")).end()
+
+method = Method(note, Options, "notes", spans=(Noted,), figures=(Notes,))
+""")
+    run = tmp_path / "run"
+    played = here("run", "--planner", tmp_path / "noting.py", *TASKS, "--out", run, "--json")
+    assert played.returncode == 0, played.printed
+    assert (played.result["notes"], played.result["graph"]) == ({"answers": ["seen"] * 4}, None)
+    assert here("show", run, 1).returncode == 0
+
+
 @pytest.mark.deep
 def test_a_method_of_another_package_is_known_by_its_name(tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples" / "refine.py", tmp_path)

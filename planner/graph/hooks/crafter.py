@@ -221,17 +221,9 @@ REPEATED = "\nWhat is there now:\n"
 ACTION_TABLE = "obs_current_actions"
 
 
-def _history(database: GraphDatabase) -> str:
-    return table(steps(database)[-WINDOW:], LABELS)
-
-
 def _steps_under_skill(database: GraphDatabase) -> list[dict[str, Any]]:
     name = database.get("skill.name")
     return [entry for entry in steps(database) if entry.get("skill") == name and "action" in entry]
-
-
-def _skill_history(database: GraphDatabase) -> str:
-    return table(_steps_under_skill(database), LABELS)
 
 
 def _stored(path: str) -> Callable[[GraphDatabase], str]:
@@ -278,8 +270,8 @@ PARTS: Mapping[str, Callable[[GraphDatabase], str]] = {
     "The knowledge base (learnt in this game; as good as the manual)": _stored("knowledge"),
     "The list of unknown information": _stored("unknown"),
     "Feedback on the present skill": _stored("skill.feedback"),
-    "The history": _history,
-    "The turns under this skill": _skill_history,
+    "The history": lambda database: table(steps(database)[-WINDOW:], LABELS),
+    "The turns under this skill": lambda database: table(_steps_under_skill(database), LABELS),
     "The plan so far": _plan_so_far,
     "What was to be seen before the last turn": _stored("world.previous"),
     "The last turn, and what came of it": _last,

@@ -125,7 +125,8 @@ class AdvocateRound:
         branch.record_run(code, is_first=is_first)
         first_step = len(self._episode.steps)
         try:
-            feedback = self._run(branch, code)
+            most = None if self._options.whole_subtasks else 1
+            feedback = self._episode.run(code, source=PLANNER_ROLE, thought=branch.thought, actions=most)
         except EpisodeOver as over:
             branch.fate, branch.why = "over", str(over)
             raise
@@ -163,10 +164,6 @@ class AdvocateRound:
                 lasting_gone_behind=sum(step.undone for step in lasting),
             )
         return FailedRound(self.model_calls.parts, self.tree.deeds(), ended)
-
-    def _run(self, branch: Branch, code: str) -> Feedback:
-        most = None if self._options.whole_subtasks else 1
-        return self._episode.run(code, source=PLANNER_ROLE, thought=branch.thought, actions=most)
 
     def _count(self, branch: Branch, first_step: int) -> Sequence[Step]:
         steps = self._episode.steps[first_step:]
