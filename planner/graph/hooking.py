@@ -1,8 +1,8 @@
 """Hooks: Python functions that a graph file names, to do what the file format cannot express.
 
 - ``compose(Composing) -> str`` returns the text above the prompt, which replaces the answers of ``after``.
-- ``check(answer, database) -> answer`` validates an answer, and may return another one. The message of an
-  ``AfterQueryError`` goes back to the model.
+- ``check(answer, database) -> answer`` validates an answer, and may return another one. The message of a ValueError,
+  such as ``AfterQueryError``, goes back to the model.
 - ``finish(Finishing) -> None`` edits the database and the rest of the pass.
 
 Compose and check hooks only read the database, since nodes may be asked concurrently.
