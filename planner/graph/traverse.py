@@ -245,6 +245,8 @@ class _RunningPass:
             try:
                 stored = self._value(part, node, answer)
             except KeyError:
+                if DATABASE in part.names:
+                    raise GraphError(f"node {node.name}: store: there is nothing at {part}") from None
                 continue  # a field that may be left out
             self.database.set(path, stored)
         if node.gather:

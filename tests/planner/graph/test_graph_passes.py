@@ -203,6 +203,12 @@ def test_a_branch_adds_nodes_for_one_pass() -> None:
     assert passed(graph, Answers(no_users, risk="No."), database, number=3).skipped == ["log"], "every: 3"
 
 
+def test_a_missing_value_of_the_database_is_not_stored_silently() -> None:
+    node = question("a", "?", expect={"goal?": "text"}, store={"goal": "answer.goal", "kept": "db.plan.goal"})
+    with pytest.raises(GraphError, match=r"node a: store: there is nothing at db\.plan\.goal"):
+        passed(Graph(node), Answers(a="{}"), GraphDatabase({"plan": {}}))
+
+
 @pytest.mark.parametrize(("given", "answer"), [(False, "no"), ("Yes.", "yes")])
 def test_an_else_value_has_the_form_of_an_answer(given: object, answer: str) -> None:
     node = question("a", "?", expect="yes/no", when="false", **{"else": given})
