@@ -113,10 +113,7 @@ def _check_top(file: GraphFile, places: list[_NodePlace], *, whole: bool) -> Ite
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{nearest(file.code, file.nodes)}"
     elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if whole else (CODE, ANY)):
-        yield (
-            ("nodes", file.code, "expect"),
-            "`code:` names this node, whose answer must be plan code: expect: code",
-        )
+        yield ("nodes", file.code, "expect"), "the graph's `code` is this node; write `expect: code`"
     for path in file.inputs:
         if not PATH.fullmatch(path):
             yield ("inputs", path), f"{path!r} is not a path of the database; write names with dots between them"
@@ -153,6 +150,7 @@ class _Checks:
         self._by_name = {place.node.name: place for place in places}
         self._stored = list(self._stored_paths())
         self._edges = whole_graph(file).edges() if whole and _has_clear_names(places) else None
+        """None if the graph cannot be built as a whole."""
         self._open = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
         """Paths at and below which any value may exist."""
 

@@ -29,6 +29,7 @@ READERS: list[Reader] = [read_outline, read_verdict, read_alignment, read_value,
         ("1. look\n   behind it\n2. go", "", ("look behind it", "go")),
         ("- **1.** look\n- **2.** go", "", ("look", "go")),
         ("1. look\n   1. left\n\n\t2. right\n2. go\n10 minutes", "", ("look 1. left 2. right", "go")),
+        ("1. look\n   2. go\n   3. come", "", ("look", "go", "come")),
         ("1. old\n\nNow:\n   1. look\n    behind it\n   2. go", "1. old\n\nNow:", ("look behind it", "go")),
     ],
 )

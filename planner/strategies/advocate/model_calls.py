@@ -60,19 +60,23 @@ def normal_form(code: str) -> str:
 
 def read_outline(text: str) -> Outline:
     """Return the last numbered list of a reply, and the text before it. A nested list is part of its item."""
-    lines, parts, start, depth, in_list = text.splitlines(), list[str](), 0, 0, False
+    lines, parts, start, depth, in_list, nested = text.splitlines(), list[str](), 0, 0, False, False
     for number, line in enumerate(lines):
+        if not line.strip():
+            continue
         indent = len(line.expandtabs()) - len(line.expandtabs().lstrip())
-        is_inner = in_list and indent > depth + 1
-        match = None if is_inner else _PART.match(line.lstrip(_BULLETS))
-        in_list = bool(match) or (in_list and (is_inner or not line.strip()))
+        match = _PART.match(line.lstrip(_BULLETS))
+        deeper = in_list and indent > depth + 1
+        in_list = deeper or match is not None
+        nested = deeper and (nested or (match is not None and int(match[1]) == 1))
+        match = None if nested else match
         if match and int(match[1]) == 1:
             parts, start, depth = [], number, indent
         if match and int(match[1]) == len(parts) + 1:
             parts.append(match[2].strip(_MARKS))
         elif match and parts:
             raise ValueError(f"the plan's numbering jumps from {len(parts)} to {match[1]}; number it 1, 2, 3 ...")
-        elif parts and indent > 1 and line.strip():
+        elif parts and indent > 1:
             parts[-1] = f"{parts[-1]} {line.strip()}"
     if not parts:
         raise ValueError("the plan is missing; write each sub-task on a line of its own, '1. ...', '2. ...'")

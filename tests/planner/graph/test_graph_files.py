@@ -142,7 +142,7 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  a: {prompt: x, expect: {k: text}, store: q}\n  b: {prompt: '{{ db.q.z }}'}",
          '3: nodes.b.prompt: db.q.z: what is stored at q is {"k": <text>}'),
         ("nodes:\n  a: {prompt: x}\ncode: b", "3: code: there is no node b."),
-        ("nodes:\n  a: {prompt: x}\ncode: a", "2: nodes.a.expect: `code:` names this node, whose answer"),
+        ("nodes:\n  a: {prompt: x}\ncode: a", "2: nodes.a.expect: the graph's `code` is this node"),
         ("nodes:\n  a: {prompt: x, each: {in: db.l, as: a b, node: {prompt: x}}}", "2: nodes.a.each.as: 'a b' cannot"),
         ("nodes:\n  a: {prompt: x, expect: [{k: text}], each: {in: answer, node: {prompt: '{{ item.z }}'}}}",
          '2: nodes.a.each.node.prompt: item.z: its answer has no z; it is {"k": <text>}'),
