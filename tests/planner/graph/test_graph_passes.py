@@ -203,6 +203,13 @@ def test_a_branch_adds_nodes_for_one_pass() -> None:
     assert passed(graph, Answers(no_users, risk="No."), database, number=3).skipped == ["log"], "every: 3"
 
 
+def test_the_item_of_a_loop_may_have_any_name() -> None:
+    loop = {"in": "answer", "as": "answers", "node": {"prompt": "{{ answers }}?"}}
+    answers = Answers(a='["x"]')
+    passed(Graph(question("a", "?", expect=["text"], each=loop)), answers)
+    assert answers.prompt("a:1") == "x?"
+
+
 def test_a_missing_value_of_the_database_is_not_stored_silently() -> None:
     node = question("a", "?", expect={"goal?": "text"}, store={"goal": "answer.goal", "kept": "db.plan.goal"})
     with pytest.raises(GraphError, match=r"node a: store: there is nothing at db\.plan\.goal"):
