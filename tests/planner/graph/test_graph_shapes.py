@@ -22,6 +22,8 @@ from tests.sandbox.fuzz.size import SECONDS, seconds_of
         ("whole", "`12`", 12),
         ("one of: go, go on, stop", "Go on: the road is free.", "go on"),
         ("one of: no, not sure", "Not sure", "not sure"),
+        ("one of: >50, #2", "#2, I think", "#2"),
+        ("one of: >50, <50", "**<50**", "<50"),
         ("code", "So.\n```python\nx = 1\n```", "x = 1"),
         ("any", "[1, {}]", [1, {}]),
         (["whole"], "They are [1, 2] I think", [1, 2]),
@@ -82,7 +84,7 @@ def test_the_reason_lists_all_faults_of_an_answer() -> None:
      {"a": "code"}, {1: "text"}],
 )  # fmt: skip
 def test_an_unknown_form_is_refused_with_the_known_ones(written: Any) -> None:
-    with pytest.raises(ValueError, match=r"[Ww]rite|needs|no fields|names|can stand|node of its own|one shape"):
+    with pytest.raises(ValueError, match=r"[Ww]rite|needs|no fields|names|combined|node of its own|one shape"):
         shape_of(written)
 
 
