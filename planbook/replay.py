@@ -92,7 +92,7 @@ class Sameness(StrEnum):
     """The episode differs only in ids that the environment declares, each renamed in the same way throughout."""
     DIFFERENT = "different"
     NOT_COMPARED = "not compared"
-    """The recording has no ending, or was BROKEN."""
+    """The episode has no recorded ending, was BROKEN or NOT_RUN, or cannot be played in the environment now."""
 
 
 class Comparison(BaseModel):

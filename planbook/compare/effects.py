@@ -23,7 +23,7 @@ Solved = Mapping[tuple[str, int], Mapping[int, bool]]
 class PartEffect(BaseModel):
     """The effect of leaving out a rule or a skill, as a share of all tasks; negative if fewer are solved.
 
-    ``affected`` counts the tasks that use it; no others were played. In their episodes, the other runs solve
+    ``affected`` counts the played tasks that use it. In their episodes, the other runs solve
     ``expected`` on average, and the run without the part solves ``solved``. ``p`` is two-sided.
     """
 
@@ -133,7 +133,7 @@ def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     if harmful:
         yield f"More tasks are solved without: {', '.join(harmful)}."
     if unused:
-        yield f"Not measured, as no task uses them: {', '.join(unused)}."
+        yield f"Not measured, as no played task uses them: {', '.join(unused)}."
     yield (
         "p: runs swapped within tasks, exact, against the runs that lack no part found to matter; corrected by the "
         f"Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts named as more "

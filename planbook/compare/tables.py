@@ -52,9 +52,9 @@ def result_lines(compared: RunComparison, name: str) -> Iterator[str]:
     overall, played, sides = compared.overall, compared.played, (("A", compared.first), (name, compared.second))
     yield f"{_result_in_words(overall, name)}."
     if played is not None:
-        counts = [f"{letter} {side.broken} broken and {side.not_run} not run" for letter, side in sides]
+        counts = [f"{side.broken} broken and {side.not_run} not run in {letter}" for letter, side in sides]
         without = _result_in_words(played, name)
-        yield f"Counted as not solved: of {', of '.join(counts)}. Left out: {without}."
+        yield f"Counted as not solved: {', '.join(counts)}. Without these pairs: {without}."
         if (played.is_significant, played.more > 0) != (overall.is_significant, overall.more > 0):
             yield "The result depends on them: play them (planbook run --resume RUN) before relying on it."
 

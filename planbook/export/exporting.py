@@ -141,14 +141,15 @@ def facts_of(run: Run, index: int) -> RunFacts:
     """Return facts about the run of an episode; if it was imported, about the run that it comes from."""
     if run.imported is not None:
         return RunFacts.model_validate(run.imported.facts_of(index))
-    environment = next((event.body for event in run.store.events("run", "versions")), {})
     config = without_folders(run.config)
     return RunFacts(
         planner=config.planner,
         config=config.model_dump(mode="json"),
         begun=run.begun,
         versions=run.versions,
-        environment={name: str(version) for name, version in environment.items()},
+        environment={
+            name: str(version) for event in run.store.events("run", "versions") for name, version in event.body.items()
+        },
     )
 
 
@@ -251,8 +252,8 @@ def _unusable(trajectory: Trajectory, calls: Sequence[Call]) -> Iterator[int]:
         if cell.feedback.kind is FeedbackKind.PARSE
     }
     for place, call in enumerate(calls):
-        later = [other for other in calls[place + 1 :] if other.scope == call.scope]
-        repeated = bool(later) and later[0].messages[:-1] == (*without_complaint(call.messages), _reply_of(call))
-        complained = repeated and _is_complaint(later[0].messages[-1].content)
+        following = next((other.messages for other in calls[place + 1 :] if other.scope == call.scope), ())
+        repeated = following[:-1] == (*without_complaint(call.messages), _reply_of(call))
+        complained = repeated and _is_complaint(following[-1].content)
         if not call.reply.text.strip() or complained or (call.scope, call.order + 1) in unparsed:
             yield call.order

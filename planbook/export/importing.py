@@ -3,18 +3,18 @@
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from planbook.config import Config, chosen_options
+from planbook.config import Config
 from planbook.envs import file_digest
 from planbook.errors import BadArgument, BadRun
 from planbook.export.files import BadEpisode, read_episodes
-from planbook.planner import PlannerError, Trajectory, TrajectoryRow, rows_of
+from planbook.planner import Trajectory, TrajectoryRow, rows_of
 from planbook.runs import RUNS, Entry, Imported, ImportOrigin, ReadFile, Run, new_folder
 
 SHOWN = 30
@@ -146,12 +146,8 @@ def config_of(imported: Imported, environments: set[str]) -> Config:
     facts = [origin.facts for origin in imported.origins]
     planners = {str(fact["planner"]) for fact in facts}
     if all(fact["config"] == facts[0]["config"] for fact in facts):
-        try:
-            config = Config.model_validate(facts[0]["config"])
-            chosen_options(config, config.env)
-            return config.model_copy(update={"learning": None})
-        except (ValidationError, PlannerError):
-            pass  # a foreign configuration, one of another version, or one with a missing graph
+        with suppress(ValidationError):  # a foreign configuration, or one of another version
+            return Config.model_validate(facts[0]["config"]).model_copy(update={"learning": None})
     return Config(planner=_single(planners), env=_single(environments), actions=0)
 
 

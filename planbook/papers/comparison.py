@@ -74,8 +74,8 @@ class ComparedTable(BaseModel):
     """A table of a paper, and our figures for those of its columns that the run has.
 
     ``spread`` has the standard deviations of means. The column ``all`` is over ``types`` task types (0 if unknown), of
-    which ``types_played`` were played. ``otherwise`` has our planner's options from which rows of the same method
-    differ, ``alike`` has the numbers of the rows that agree with ours in all options.
+    which ``types_played`` were played. ``otherwise`` has those of our planner's options in which some row of the same
+    method differs; ``alike`` has the numbers of the rows that agree with ours in all options.
     """
 
     table: PublishedTable
@@ -88,7 +88,7 @@ class ComparedTable(BaseModel):
 
 
 class ComparedPaper(BaseModel):
-    """The tables of a paper that fit the run; ``names`` has its own names of our task types."""
+    """The tables of a paper that fit the run; ``names`` has the paper's names for our task types."""
 
     paper: str
     names: dict[str, str]

@@ -126,7 +126,7 @@ class PaperSetting(PaperData):
 
 
 class Publication(PaperData):
-    """A paper's settings and tables. ``names`` has its own names of our task types."""
+    """A paper's settings and tables. ``names`` has the paper's names for our task types."""
 
     paper: str
     names: Mapping[str, str]

@@ -68,7 +68,7 @@ class Result:
 
     entry: Entry
     answering: str = ""
-    """The action that delivers an answer, if the environment is not installed; otherwise the task names it."""
+    """The action that delivers an answer, as the run recorded it; if empty, the installed environment is asked."""
     copied: bool = False
     """True if another run played the episode, and paid for it."""
     bulky: Mapping[str, frozenset[str]] = field(default_factory=dict)

@@ -51,7 +51,7 @@ def report_error(error: Exception) -> int | None:
         ERRORS.print("Stopped.")
         return errors.INTERRUPTED
     if isinstance(error, errors.REPORTED):
-        ERRORS.print(f"planbook: {error}", style="red", markup=False, soft_wrap=True)
+        ERRORS.print(f"planbook: {error}", style="red", soft_wrap=True)
         if "--json" in sys.argv:
             print_json({"error": str(error)})
         return errors.exit_code(error)
@@ -66,9 +66,9 @@ def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
     """Print tables and lines."""
     for part in parts:
         if isinstance(part, str):
-            out.print(part, markup=False, soft_wrap=True)
+            out.print(part, soft_wrap=True)
         else:
-            out.print(table_of(part) if isinstance(part, Grid) else part, markup=False)
+            out.print(table_of(part) if isinstance(part, Grid) else part)
 
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
