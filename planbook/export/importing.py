@@ -1,6 +1,7 @@
 """`planbook import`: make a run from files of episodes. Every command can read this run, none can play it."""
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
@@ -19,6 +20,8 @@ from planbook.runs import RUNS, Entry, Imported, ImportOrigin, ReadFile, Run, ne
 
 SHOWN = 30
 """Number of faults that are listed; more are counted."""
+NAME_CHARACTERS = 60
+"""Maximum number of characters of an environment or a planner in the name of a folder."""
 BATCH = 5_000
 """Events that are written in one transaction."""
 SEVERAL = "several"
@@ -156,6 +159,6 @@ def _single(names: set[str]) -> str:
 
 
 def _name(config: Config) -> str:
-    """Return the name of the folder, from environment and planner if they are unique."""
-    names = [name for name in (Path(config.env.partition(":")[0]).stem, config.planner) if name != SEVERAL]
-    return "-".join(("imported", *names))
+    """Return the name of the folder, from environment and planner if they are unique; the files may name anything."""
+    stems = (Path(name.partition(":")[0]).stem for name in (config.env, config.planner) if name != SEVERAL)
+    return "-".join(("imported", *(re.sub(r"[^\w.-]", "_", stem)[:NAME_CHARACTERS] for stem in stems)))

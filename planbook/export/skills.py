@@ -318,7 +318,8 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
             "name it yourself if you trust it: --env FILE.py:NAME"
         )
     for name, value in evidence.env_options.items():
-        places = (text for text in _texts(value) if "://" in text or any(map(os.path.isfile, (folder / text, text))))
+        isfile = os.path.isfile  # False for a text that is too long for a path
+        places = (text for text in _texts(value) if "://" in text or isfile(folder / text) or isfile(text))
         if name not in env_options and (place := next(places, None)):
             raise BadArgument(
                 f"the skill in {folder} was verified with the option {name}={place}, which may name code to run or a "

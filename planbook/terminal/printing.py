@@ -66,9 +66,9 @@ def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
     """Print tables and lines."""
     for part in parts:
         if isinstance(part, str):
-            out.print(part, soft_wrap=True)
+            out.print(part, markup=False, soft_wrap=True)
         else:
-            out.print(table_of(part) if isinstance(part, Grid) else part)
+            out.print(table_of(part) if isinstance(part, Grid) else part, markup=False)
 
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:

@@ -228,6 +228,13 @@ def test_broken_and_not_run_episodes_are_counted_and_may_change_the_result(tmp_p
     assert "fetch/9 (not run)" in text
 
 
+def test_a_comparison_without_any_played_pair_says_so(tmp_path: Path) -> None:
+    first, second = written(tmp_path / "one", [BROKEN] * 2), written(tmp_path / "two", [None, SOLVED])
+    text = printed(compared(first, second))
+    assert "Counted as not solved: 2 broken and 0 not run in A, 0 broken and 1 not run in B" in text
+    assert "Without these pairs: none is left." in text
+
+
 def test_runs_of_other_environments_or_tasks_are_refused(tmp_path: Path) -> None:
     first = written(tmp_path / "one", [SOLVED])
     other = written(tmp_path / "two", [SOLVED], env="textcraft")
