@@ -159,6 +159,8 @@ def kept_steps(episode: Trajectory, at: int) -> list[Step]:
         if at <= len(played.steps):
             break
         at -= len(played.steps)
+    else:
+        return []
     steps = list(played.steps[:at])
     undone: set[int] = set()
     for rewind in played.rewinds:
@@ -176,7 +178,7 @@ def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[s
     path = last_path(run, entry)
     steps = [Step.model_validate(row.body) for row in run.store.events(path, "act")]
     if planned:
-        steps[: planned.at] = kept_steps(read_trajectory(path, run.store.events(path)), planned.at)
+        steps[: planned.at] = kept_steps(read_trajectory(path, run.store.events(path), entry.task), planned.at)
     return [f"{call_of(step.action)} -> {step.observation.text}" for step in steps]
 
 

@@ -30,7 +30,7 @@ from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_proc
 from planbook.rules import Knowledge, tell_environment, tell_manual
 from planbook.runs import Run, last_path, recorded_endings, without_folders
 from planbook.sandbox import Limits
-from planbook.wording import UNPLAYED, counted, listed
+from planbook.wording import counted, listed
 
 SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
 HASHED = (SKILL, SCRIPT, MANUAL)
@@ -123,8 +123,9 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExported:
 
 def _verifications(run: Run) -> Iterator[Trajectory]:
     """Yield the episodes that a building run played to verify procedures, in the order of their ends."""
-    paths = [event.scope for event in run.store.events("learn", "outcome") if "/verification/" in event.scope]
-    yield from (read_trajectory(path, run.store.events(path)) for path in paths)
+    for event in run.store.events("learn", "outcome"):
+        if "/verification/" in event.scope and Outcome(event.body["outcome"]).played:
+            yield read_trajectory(event.scope, run.store.events(event.scope))
 
 
 def _verified_tasks(procedure: Procedure, verified: list[Trajectory]) -> tuple[VerifiedTask, ...]:
@@ -133,7 +134,7 @@ def _verified_tasks(procedure: Procedure, verified: list[Trajectory]) -> tuple[V
     for episode in verified:
         cells = [cell.code for round_ in episode.rounds for cell in round_.cells]
         task, ending = episode.task, episode.ending
-        if cells[:1] == [code] and ending.outcome not in UNPLAYED:
+        if cells[:1] == [code]:
             score = ending.verdict.score
             tasks[task.id] = VerifiedTask(task=task, outcome=ending.outcome, score=score, actions=ending.actions)
     return tuple(tasks.values())

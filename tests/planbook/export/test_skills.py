@@ -4,12 +4,15 @@ import json
 import re
 import shlex
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from planbook.export.skills import read_evidence, verified_skill
+from planbook.planner import Ending, Outcome
+from planbook.runs import Run
 from tests.command import ROOT, planbook
 from tests.flows import BUILD, Finished, files, here, refusal, scripted
 
@@ -109,6 +112,16 @@ def test_a_procedure_of_an_earlier_run_is_not_exported(built: Path, tmp_path: Pa
     grown = ("build", "--env", "toy", "--library", built, "--task", "fetch/3", "--libraries-only", "--no-procedures")
     assert here(*grown, "--model", scripted(), "--out", tmp_path / "more").returncode == 0
     assert "fetch: the run has no verification of it" in refusal("skills", "export", tmp_path / "more")
+
+
+def test_a_verification_that_broke_before_its_episode_began_is_no_evidence(built: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(built, tmp_path / "run"))
+    with closing(Run.open(run, to_play=True)) as opened:
+        broken = Ending(outcome=Outcome.BROKEN, cause="broken").model_dump(mode="json")
+        opened.store.put("learn/0/procedure/0/verification/9/task/0", "outcome", 0, broken)
+    exported = here("skills", "export", run, "--json")
+    assert exported.returncode == 0, exported.printed
+    assert exported.result["skills"].keys() == {"toy-fetch", "toy-fetch-two"}
 
 
 def test_a_folder_that_is_no_skill_or_building_run_is_refused(tmp_path: Path) -> None:
