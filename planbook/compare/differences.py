@@ -196,7 +196,7 @@ def measure_differences(pairs: Sequence[Pair]) -> dict[str, MeasureDifference]:
 
 
 def _values(row: Result) -> dict[str, float]:
-    return {SCORE: row.ending.verdict.score, **row.measures}
+    return {SCORE: row.ending.verdict.score, **row.ending.measures}
 
 
 def _is_informative(pairs: Sequence[Pair]) -> bool:

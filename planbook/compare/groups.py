@@ -1,7 +1,7 @@
 """Rows of a table for any number of runs, each by itself or grouped by settings."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
 from pydantic import BaseModel, Field
@@ -9,7 +9,6 @@ from pydantic import BaseModel, Field
 from planbook.compare.differences import KNOWLEDGE, SEEDS, in_short, setting, settings_without
 from planbook.planner import Outcome, Spent
 from planbook.results.learning_cost import LearningPayoff
-from planbook.results.rows import Result
 from planbook.results.statistics import per_solved
 from planbook.results.summary import by_task, mean_actions, mean_errors, solved_interval
 from planbook.results.table import RunResults
@@ -122,9 +121,9 @@ def _paying(runs: Sequence[RunResults]) -> LearningPayoff | None:
 
 def _group_row(name: str, runs: Sequence[RunResults], paying: LearningPayoff | None) -> GroupRow:
     rows = [row for run in runs for row in run.counted]
-    solved = _solved(rows)
+    solved = sum(row.solved for row in rows)
     low, high = solved_interval(rows)
-    shares = [_solved(run.counted) / len(run.counted) for run in runs if run.counted]
+    shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted]
     repeated = [solved for solved in by_task(row for row in rows if row.outcome.played) if len(solved) > 1]
     spent = sum((run.cost for run in runs), Spent())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
@@ -157,7 +156,3 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: LearningPayoff | N
         once=sum(map(any, repeated)),
         every_time=sum(map(all, repeated)),
     )
-
-
-def _solved(rows: Iterable[Result]) -> int:
-    return sum(row.solved for row in rows)

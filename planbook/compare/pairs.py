@@ -27,7 +27,7 @@ from planbook.results.learning_cost import LearningPayoff
 from planbook.results.rows import Result
 from planbook.results.summary import solved_interval
 from planbook.results.table import RunResults
-from planbook.wording import UNPLAYED, counted
+from planbook.wording import counted
 
 
 class Side(BaseModel):
@@ -93,7 +93,7 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
             f"{first.name} ({_describe(first)}) and {second.name} ({_describe(second)}) have no task in common; "
             "play the same tasks and seeds in both"
         )
-    both_played = [pair for pair in pairs if not any(side.outcome in UNPLAYED for side in pair)]
+    both_played = [pair for pair in pairs if all(side.outcome.played for side in pair)]
     overall = solved_difference(pairs)
     sides = _side(first, [one for one, _ in pairs]), _side(second, [other for _, other in pairs])
     alike = len(settings_without((first, second), (*SEEDS, *KNOWLEDGE))) == 1
@@ -192,7 +192,7 @@ def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
                 type=one.type,
                 change="gained" if other.solved else "lost",
                 cause=unsolved.ending.cause,
-                unplayed=unsolved.outcome in UNPLAYED,
+                unplayed=not unsolved.outcome.played,
             )
 
 

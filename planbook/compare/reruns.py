@@ -87,12 +87,12 @@ def repeated_episodes(first: Run, second: Run) -> Iterator[RepeatedEpisode]:
 def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
     """Count the episodes by their comparison."""
     listed = list(episodes)
-    counts = Counter({way.value: 0 for way in Way}) + Counter(episode.way.value for episode in listed)
-    pairs = [(episode.solved_before, episode.solved_after) for episode in listed if episode.way is not Way.NOT_COMPARED]
+    counts = Counter(episode.way.value for episode in listed)
+    compared = [episode for episode in listed if episode.way is not Way.NOT_COMPARED]
+    pairs = [(episode.solved_before, episode.solved_after) for episode in compared]
     gains = defaultdict[str, int](int)
-    for episode in listed:
-        if episode.way is not Way.NOT_COMPARED:
-            gains[episode.task] += episode.solved_after - episode.solved_before
+    for episode in compared:
+        gains[episode.task] += episode.solved_after - episode.solved_before
     return RerunTotals(
         episodes=len(listed),
         by_way={way.value: counts[way.value] for way in Way},

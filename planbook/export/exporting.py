@@ -26,7 +26,6 @@ from planbook.planner import (
 from planbook.results.rows import NOT_PLAYED
 from planbook.runs import Entry, Run, last_path, recorded_endings, without_folders
 from planbook.sandbox import did_you_mean
-from planbook.wording import UNPLAYED
 
 UNFINISHED = "unfinished"
 
@@ -77,7 +76,7 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
         episodes = _choose(folders, choice, exported)
         try:
             if form == "parquet":
-                write_rows(((episode, line_of(episode)) for episode in episodes), file)
+                write_rows(episodes, file)
             elif form == "chat":
                 exported.conversations, exported.replies = _write_conversations(episodes, choice, file)
             else:
@@ -174,9 +173,9 @@ def _reason_to_leave_out(entry: Entry, ending: Ending | None, choice: ExportChoi
 
 def _reason_for_task_only(ending: Ending | None, choice: ExportChoice) -> str:
     """Return why only task and ending are written; empty if the whole episode is written."""
-    if ending is None or choice.everything:
-        return "" if ending else UNFINISHED
-    return ending.outcome.name if ending.outcome in UNPLAYED else ""
+    if ending is None:
+        return UNFINISHED
+    return "" if ending.outcome.played or choice.everything else ending.outcome.name
 
 
 COMPLAINT = PROMPTS["repair"].render(problem="\0").split("\0")

@@ -34,7 +34,6 @@ from planbook.wording import counted, listed
 
 SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
 HASHED = (SKILL, SCRIPT, MANUAL)
-VERIFY = "planbook skills verify"
 NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
 """Limits of the specification."""
 EXAMPLES = 3
@@ -70,7 +69,7 @@ class SkillEvidence(Proof):
     """The evidence that ``skills verify`` plays again. ``sha256`` has the digests of the other files."""
 
     schema_version: Literal["planbook.skill-evidence/1"] = Field(default="planbook.skill-evidence/1", alias="schema")
-    verify: str = f"{VERIFY} ."
+    verify: str = "planbook skills verify ."
     """The command that verifies the skill, run in its folder."""
     skill: str
     task_type: str

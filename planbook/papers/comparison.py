@@ -6,9 +6,9 @@ from typing import NamedTuple
 from pydantic import BaseModel, JsonValue
 
 from planbook.config import Config
-from planbook.papers.published import ALL, PaperSetting, Publication, PublishedTable, papers_of
+from planbook.papers.published import PaperSetting, Publication, PublishedTable, papers_of
 from planbook.papers.settings import OurRun, PaperDifference, differences, our_run
-from planbook.results.measures import overall
+from planbook.results.measures import ALL, overall
 from planbook.results.statistics import percent
 from planbook.results.summary import Summary
 

@@ -13,8 +13,6 @@ from planbook.config import Learning
 FILES = ("automanual.json", "adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
 LEARNING_OPTIONS = ("without", "start")
 """Entries of a learning method's row that are not options of the method."""
-ALL = "all"
-"""The column of all tasks together."""
 
 
 class PaperData(BaseModel):

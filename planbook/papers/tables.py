@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 
 from planbook.papers.comparison import COLUMNS, ComparedPaper, ComparedTable, OurRow, PaperComparison
-from planbook.papers.published import ALL, PublishedRow
+from planbook.papers.published import PublishedRow
 from planbook.planner import Grid
+from planbook.results.measures import ALL
 from planbook.wording import NO_FIGURE, counted, fixed
 
 OURS = "ours"
@@ -48,7 +49,8 @@ def _describe_run(ours: OurRow) -> str:
     spread = "" if ours.spread is None else f", standard deviation {ours.spread:.1f}"
     left_out = f"; without {', '.join(ours.without)}" if ours.without else ""
     solved = f"; {ours.overall:.1f} % solved, 95 % interval {_within(ours)}"
-    played = f"{ours.planner} with {models}, {ours.split or 'tasks'}: {counted(ours.tasks, 'task')}, "
+    tasks, repeats = counted(ours.tasks, "task"), counted(ours.repeats, "repeat")
+    played = f"{ours.planner} with {models}, {ours.split or 'tasks'}: {tasks}, {repeats}"
     return f"{played}{solved}{spread}{left_out}"
 
 

@@ -13,7 +13,6 @@ from pydantic import BaseModel
 from planbook.config import Config
 from planbook.envs import EnvsError, known_environment
 from planbook.results.rows import Result
-from planbook.wording import UNPLAYED
 
 ALL = "all"
 """The name of all task types together, if there are several."""
@@ -67,8 +66,8 @@ def unlock_score(shares: Iterable[float]) -> float:
 def _means(rows: Iterable[Result]) -> dict[str, Measure]:
     values: dict[str, list[float]] = {}
     for row in rows:
-        if row.outcome not in UNPLAYED:
-            for name, value in row.measures.items():
+        if row.outcome.played:
+            for name, value in row.ending.measures.items():
                 values.setdefault(name, []).append(value)
     return {name: _measure(figures) for name, figures in values.items()}
 

@@ -179,11 +179,6 @@ class Result:
         return NOTHING if self.copied else self.spent
 
     @property
-    def measures(self) -> Mapping[str, float]:
-        """The environment's measures besides success."""
-        return self.ending.measures
-
-    @property
     def spans(self) -> list[RecordedSpan]:
         """The spans that the method recorded, in the order in which they began, without bulky fields."""
         return list(self._attempt.spans.recorded())

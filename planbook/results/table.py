@@ -113,14 +113,12 @@ class RunResults:
     def _take_outside(self, event: Event, cost: Spent) -> None:
         if event.kind == "outcome" and index_of(event.scope) >= 0:
             self._strays.add(index_of(event.scope))
-        match = LEARNED.fullmatch(event.scope)
-        if match and int(match[1]) in self.episodes and self._is_step(event):
-            self._add_step(int(match[1]), event.body)
+        if self.builds and event.kind == "learnt" and SPOILT not in event.body:
+            match = LEARNED.fullmatch(event.scope)
+            if match and int(match[1]) in self.episodes:
+                self._add_step(int(match[1]), event.body)
         self.outside.append(event)
         self.outside_cost += cost
-
-    def _is_step(self, event: Event) -> bool:
-        return self.builds and event.kind == "learnt" and SPOILT not in event.body
 
     def _add_cost(self, event: Event, cost: Spent) -> None:
         if event.scope.startswith(FORMULATING):
