@@ -158,7 +158,7 @@ def _describe_skill(skill: "VerifiedSkill") -> str:
         return f"not verified, as {skill.folder} has no {', '.join(skill.changed_files)}; export the skill again"
     files = f"; changed files: {', '.join(skill.changed_files)}" if skill.changed_files else ""
     verdicts = (
-        f"no verdict, or another one, for {', '.join(skill.changed)}"
+        f"the verdict differs or is missing for {', '.join(skill.changed)}"
         if skill.changed
         else "every verdict is as recorded"
     )

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -73,7 +74,7 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
     check_types(folders, choice.types)
     exported = Exported(form=form, out=str(out), runs=tuple(map(str, folders)))
     with open_atomically(out) as file:
-        episodes = _choose(folders, choice, exported)
+        episodes = chain.from_iterable(_choose(folder, choice, exported) for folder in folders)
         try:
             if form == "parquet":
                 write_rows(episodes, file)
@@ -110,30 +111,25 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
         raise BadArgument(f"--types: no episode is of the type {unknown[0]!r}{advice}")
 
 
-def _choose(folders: Sequence[Path], choice: ExportChoice, exported: Exported) -> Iterator[Trajectory]:
-    for folder in folders:
-        with closing(Run.open(folder)) as run:
-            yield from _choose_from(run, choice, exported)
-
-
-def _choose_from(run: Run, choice: ExportChoice, exported: Exported) -> Iterator[Trajectory]:
+def _choose(folder: Path, choice: ExportChoice, exported: Exported) -> Iterator[Trajectory]:
     """Yield the chosen episodes of a run, and count the others by the reason for leaving them out.
 
     Episodes that were not played have only task and ending.
     """
-    endings, shared_facts = recorded_endings(run), None if run.imported else facts_of(run, 0)
-    for entry in run.entries():
-        ending = endings.get(entry.index)
-        if reason := _reason_to_leave_out(entry, ending, choice):
-            exported.left_out[reason] += 1
-        elif reason := _reason_for_task_only(ending, choice):
-            exported.task_only[reason] += 1
-            facts = shared_facts or facts_of(run, entry.index)
-            yield Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
-        else:
-            exported.episodes += 1
-            trajectory = trajectory_of(run, entry, shared_facts)
-            yield trajectory if choice.prompts else _without_prompts(trajectory)
+    with closing(Run.open(folder)) as run:
+        endings, shared_facts = recorded_endings(run), None if run.imported else facts_of(run, 0)
+        for entry in run.entries():
+            ending = endings.get(entry.index)
+            if reason := _reason_to_leave_out(entry, ending, choice):
+                exported.left_out[reason] += 1
+            elif reason := _reason_for_task_only(ending, choice):
+                exported.task_only[reason] += 1
+                facts = shared_facts or facts_of(run, entry.index)
+                yield Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
+            else:
+                exported.episodes += 1
+                trajectory = trajectory_of(run, entry, shared_facts)
+                yield trajectory if choice.prompts else _without_prompts(trajectory)
 
 
 def facts_of(run: Run, index: int) -> RunFacts:

@@ -365,9 +365,8 @@ def tasks_in_environment(config: Config, evidence: SkillEvidence) -> list[Task]:
 
 def unverified_skill(folder: Path) -> VerifiedSkill:
     """Return the result for a skill without evidence, which counts as failed."""
-    missing = (EVIDENCE,)
     return VerifiedSkill(
-        name=folder.resolve().name, folder=str(folder), tasks=0, solved=0, changed_files=missing, changed=(), run=""
+        name=folder.resolve().name, folder=str(folder), tasks=0, solved=0, changed_files=(EVIDENCE,), changed=(), run=""
     )
 
 

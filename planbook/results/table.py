@@ -126,7 +126,9 @@ class RunResults:
         else:
             self._built += cost
         if event.kind == "ask":
-            self._add_call(event.body, cost)
+            for kind, name_of in CALL_FACTS.items():
+                totals, name = self.costs[kind], name_of(event.body)
+                totals[name] = totals.get(name, NOTHING) + cost
 
     def _add_step(self, index: int, body: Any) -> None:
         """Note what a building run knows after learning from an episode."""
@@ -136,11 +138,6 @@ class RunResults:
         counts = {name: sum(known[name] for known in self._known.values()) for name in KNOWN}
         spent = {name: getattr(self._built, name) for name in ("calls", "tokens", "actions", "money")}
         self.steps.append(Reached(tasks=index + 1, **spent, **counts))
-
-    def _add_call(self, body: Any, cost: Spent) -> None:
-        for kind, name in CALL_FACTS.items():
-            totals = self.costs[kind]
-            totals[name(body)] = totals.get(name(body), NOTHING) + cost
 
     @property
     def counted(self) -> list[Result]:
