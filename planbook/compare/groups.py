@@ -124,7 +124,7 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: LearningPayoff | N
     solved = sum(row.solved for row in rows)
     low, high = solved_interval(rows)
     shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted]
-    repeated = [solved for solved in by_task(row for row in rows if row.outcome.played) if len(solved) > 1]
+    repeated = [each for each in by_task(row for row in rows if row.outcome.played) if len(each) > 1]
     spent = sum((run.cost for run in runs), Spent())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
     money = None if spent.money is None else round(spent.money, 6)

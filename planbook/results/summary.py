@@ -74,7 +74,7 @@ class Summary(BaseModel):
     paying: LearningPayoff | None = None
     """The cost of a solved task with learning included; None if the cost of learning is not known."""
     methods: dict[str, SerializeAsAny[Figures]] = Field(default_factory=dict)
-    """The method's own figures, by name. In JSON each also has its own key, null for one of ``ALWAYS`` not counted."""
+    """The method's own figures, by name. In JSON each also has its own key; ``ALWAYS`` names keys that may be null."""
     claims: ClaimCounts | None = None
     """Claims about whole tasks, compared with the verdict; None if there are none."""
     matches: MatchCounts | None = Field(default=None, exclude_if=lambda matches: matches is None)
