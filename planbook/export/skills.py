@@ -123,7 +123,7 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExported:
 def _verifications(run: Run) -> Iterator[Trajectory]:
     """Yield the episodes that a building run played to verify procedures, in the order of their ends."""
     for event in run.store.events("learn", "outcome"):
-        if "/verification/" in event.scope and Outcome(event.body["outcome"]).played:
+        if "/verification/" in event.scope and Outcome(str(event.body["outcome"])).played:
             yield read_trajectory(event.scope, run.store.events(event.scope))
 
 

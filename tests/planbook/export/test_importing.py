@@ -247,7 +247,7 @@ def test_a_file_cannot_name_a_folder_elsewhere(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     for planner in ("../../../elsewhere", "x/../../../elsewhere", 300 * "x", "two\nlines"):
-        written(Path("a.jsonl"), changed(lambda episode, planner=planner: episode["run"].update(planner=planner)))
+        written(Path("a.jsonl"), {**FOREIGN, "run": {"planner": planner}})
         folder = Path(here("import", "a.jsonl", "--json").result["run"])
         assert folder.parent == Path("runs")
         assert folder.name.isprintable()
