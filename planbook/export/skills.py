@@ -122,9 +122,9 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExported:
 
 def _verifications(run: Run) -> Iterator[Trajectory]:
     """Yield the episodes that a building run played to verify procedures, in the order of their ends."""
-    for event in run.store.events("learn", "outcome"):
-        if "/verification/" in event.scope and Outcome(str(event.body["outcome"])).played:
-            yield read_trajectory(event.scope, run.store.events(event.scope))
+    ended = (event for event in run.store.events("learn", "outcome") if "/verification/" in event.scope)
+    paths = [event.scope for event in ended if Outcome(str(event.body["outcome"])).played]
+    yield from (read_trajectory(path, run.store.events(path)) for path in paths)
 
 
 def _verified_tasks(procedure: Procedure, verified: list[Trajectory]) -> tuple[VerifiedTask, ...]:
