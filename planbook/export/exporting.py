@@ -136,15 +136,13 @@ def facts_of(run: Run, index: int) -> RunFacts:
     """Return facts about the run of an episode; if it was imported, about the run that it comes from."""
     if run.imported is not None:
         return RunFacts.model_validate(run.imported.facts_of(index))
-    config = without_folders(run.config)
+    config, versions = without_folders(run.config), run.store.events("run", "versions")
     return RunFacts(
         planner=config.planner,
         config=config.model_dump(mode="json"),
         begun=run.begun,
         versions=run.versions,
-        environment={
-            name: str(version) for event in run.store.events("run", "versions") for name, version in event.body.items()
-        },
+        environment={name: str(version) for event in versions for name, version in event.body.items()},
     )
 
 

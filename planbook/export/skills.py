@@ -7,13 +7,13 @@ and the settings to play them again.
 
 import hashlib
 import json
-import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import cache
 from itertools import chain, count
+from os.path import isfile  # False, unlike Path.is_file, for a text that is too long for a path
 from pathlib import Path
 from typing import Literal
 
@@ -193,7 +193,7 @@ def _shareable_options(config: Config) -> dict[str, JsonValue]:
 def _without_folders(value: JsonValue) -> JsonValue:
     """Return JSON with file names instead of absolute paths."""
     if isinstance(value, str):
-        return Path(value).name if os.path.isabs(value) and os.path.isfile(value) else _FOLDERS.sub("", value)
+        return Path(value).name if Path(value).is_absolute() and isfile(value) else _FOLDERS.sub("", value)
     if isinstance(value, dict):
         return {name: _without_folders(part) for name, part in value.items()}
     return [_without_folders(part) for part in value] if isinstance(value, list) else value
@@ -318,7 +318,6 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
             "name it yourself if you trust it: --env FILE.py:NAME"
         )
     for name, value in evidence.env_options.items():
-        isfile = os.path.isfile  # False for a text that is too long for a path
         places = (text for text in _texts(value) if "://" in text or isfile(folder / text) or isfile(text))
         if name not in env_options and (place := next(places, None)):
             raise BadArgument(
