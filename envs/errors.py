@@ -88,6 +88,6 @@ def validation_faults(error: "ValidationError", whole: str = "") -> list[str]:
 
     ``whole`` is written as the place of a fault of the whole value, such as JSON that cannot be parsed.
     """
-    placed = ((".".join(map(str, fault["loc"])) or whole, fault["msg"]) for fault in error.errors())
+    placed = ((".".join(map(str, fault["loc"])) or whole, fault["msg"]) for fault in error.errors(include_input=False))
     problems = ((place, problem.removeprefix("Value error, ")) for place, problem in placed)
     return [f"{place}: {problem}" if place else problem for place, problem in problems]

@@ -20,7 +20,6 @@ from planbook.export.files import BadEpisode, line_of, read_episodes
 from planbook.manuals import types_to_build_on
 from planbook.planner import Ending, RunFacts, Trajectory, UnknownStrategy, known_method, method, rows_of
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
-from planbook.wording import UNPLAYED
 
 Source = tuple[Given, RunFacts]
 """A run or file from which episodes are copied, and the facts about the run of its first episode."""
@@ -32,12 +31,12 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
         with closing(Run.open(path)) as run:
             endings = recorded_endings(run)
             ended = [entry for entry in run.entries() if entry.index in endings]
-            yield from (trajectory_of(run, entry) for entry in ended if endings[entry.index].outcome not in UNPLAYED)
+            yield from (trajectory_of(run, entry) for entry in ended if endings[entry.index].outcome.played)
         return
     for place, episode in read_episodes(path):
         if isinstance(episode, BadEpisode):
             raise BadArgument(f"--from {path}, {place}: {episode}")
-        if episode.ending.outcome not in UNPLAYED:
+        if episode.ending.outcome.played:
             yield episode
 
 

@@ -50,7 +50,6 @@ from planbook.rules import (
 )
 from planbook.runs import Entry, Run, index_of, last_path
 from planbook.store import Watch, without_restart
-from planbook.wording import UNPLAYED
 from planbook.workers import EpisodeWorker
 
 
@@ -102,7 +101,7 @@ class Learner:
     def _learn(
         self, scope: Scope, state: KnowledgeState, entry: Entry, ending: Ending, worker: EpisodeWorker
     ) -> KnowledgeState:
-        if ending.outcome in UNPLAYED:
+        if not ending.outcome.played:
             return state
         config = self._config
         trajectory = read_episode(self._run, entry)
