@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import JsonValue
@@ -27,7 +28,7 @@ REPAIRS = 2
 """Number of times that a model is asked to repair an unusable reply."""
 POLL_SECONDS = 0.05
 """Seconds between two checks of the budget, while a call waits for others to end."""
-_MAX_BRACKETS = 200
+_MAX_BRACKETS = 10_000
 """Maximum number of brackets that are tried as the beginning of a JSON value."""
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+)[ \t]*+(?:json)?[ \t]*+\n", re.MULTILINE | re.IGNORECASE)
 _OPENERS: Mapping[type | None, str] = {dict: "{", list: "[", None: "{["}
@@ -169,7 +170,7 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
 
 
 def _fenced_blocks(text: str) -> Iterator[str]:
-    """Yield the contents of fenced blocks. Each kind of fence that is never closed is searched for only once."""
+    """Yield the contents of fenced blocks. If a fence is never closed, its closing fence is searched for only once."""
     unclosed, at = set[str](), 0
     while fence := _FENCE.search(text, at):
         at = fence.end()
@@ -189,12 +190,13 @@ def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
         problems.append(error.problem)
         return []
     if rest := text[end:].strip():
-        problems.append((end, f"something stands after the value: {rest[:40]!r}"))
+        problems.append((end, f"there is text after the value: {rest[:40]!r}"))
         return []
     return [value]
 
 
 def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
+    """Return the JSON values in a text. The search goes on after the fault of one that cannot be read, not inside it."""
     values: list[JsonValue] = []
     opener, place = re.compile(f"[{re.escape(openers)}]"), 0
     for _ in range(_MAX_BRACKETS):
@@ -205,7 +207,7 @@ def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[Json
             values.append(value)
         except _Unreadable as error:
             problems.append(error.problem)
-            place = match.end()
+            place = max(match.end(), error.problem[0])
     return values
 
 
@@ -216,22 +218,27 @@ class _Unreadable(ValueError):
 
 
 def _decode(text: str, start: int) -> tuple[JsonValue, int]:
+    """Return the JSON value that begins at ``start``, and its end."""
+    faults: list[str] = []
+    decoder = json.JSONDecoder(object_pairs_hook=partial(_unique, faults), parse_constant=partial(_constant, faults))
     try:
-        return _DECODER.raw_decode(text, start)
+        value, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise _Unreadable(error.pos, f"{error.msg} at {text[error.pos : error.pos + 30]!r}") from error
+        place = repr(text[error.pos : error.pos + 30]) if error.pos < len(text) else "the end of the text"
+        at = len(text) if error.msg.startswith("Unterminated string") else error.pos  # the string holds all that follows
+        raise _Unreadable(at, f"{error.msg.removesuffix(' at')} at {place}") from error
     except RecursionError:
-        raise _Unreadable(start, "it is nested too deeply") from None
+        raise _Unreadable(len(text), "it is nested too deeply") from None
+    if faults:
+        raise _Unreadable(end, faults[0])
+    return value, end
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(faults: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if twice := sorted(key for key, times in Counter(key for key, _ in pairs).items() if times > 1):
-        raise _Unreadable(0, f"the key {twice[0]!r} stands twice in one object")
+        faults.append(f"the key {twice[0]!r} appears twice in one object")
     return dict(pairs)
 
 
-def _no_number(name: str) -> JsonValue:
-    raise _Unreadable(0, f"{name} is no number of JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number)
+def _constant(faults: list[str], name: str) -> None:
+    faults.append(f"{name} is not a JSON number")
