@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from planbook.envs import Action, Environment, Snapshot
 from planbook.planner.agent import AGENT, TASK, plan_attributes
-from planbook.planner.errors import CellOver, EpisodeBroken, FunctionError
+from planbook.planner.errors import CellOver, EpisodeBroken, FunctionError, environment_errors
 from planbook.planner.scope import Scope
 from planbook.sandbox import (
     CellResult,
@@ -185,6 +185,7 @@ class Frames:
         while self._open:
             self._open.pop().session.close()
 
+    @environment_errors()
     def _attributes(self) -> dict[str, JsonValue]:
         return {f"{AGENT}.{name}": value for name, value in self._environment.attribute_values().items()}
 

@@ -65,7 +65,7 @@ class Rewind(TrajectoryPart):
     order: int = Field(ge=0)
     scope: str
     kept: int = Field(ge=0)
-    """Number of the round's steps, from its beginning, that still count as done; the later ones are undone."""
+    """Number of the round's steps before the moment returned to; the later ones are undone."""
 
 
 class Round(TrajectoryPart):
