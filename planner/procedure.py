@@ -54,12 +54,8 @@ def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) ->
 
 
 def read_procedure(path: Path) -> Procedure:
-    """Read a procedure file. Helper files are in a folder ``helpers`` beside the file's folder."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadProcedure(f"{path}: cannot be read: {error}") from error
-    return parse_procedure(text, path.name, path.parent.parent / "helpers")
+    """Read a procedure file. Its helper files are in the folder ``../helpers``. Raises BadProcedure."""
+    return parse_procedure(_read(path), path.name, path.parent.parent / "helpers")
 
 
 def checked_procedure(
@@ -114,4 +110,11 @@ def _helper(helper: str, name: str, folder: Path | None) -> str:
     path = (folder / f"{helper}.py") if folder else None
     if path is None or not helper.isidentifier() or not path.is_file():
         raise BadProcedure(f"{name}: uses {helper!r}, but there is no helper file {path or helper}")
-    return path.read_text(encoding="utf-8")
+    return _read(path)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadProcedure(f"{path}: cannot be read: {error}") from error

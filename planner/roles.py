@@ -196,7 +196,7 @@ def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
 
 
 def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
-    """Return the JSON values in a text. The search goes on after the fault of one that cannot be read, not inside it."""
+    """Return the JSON values in a text, but none from the readable part of a value that cannot be read."""
     values: list[JsonValue] = []
     opener, place = re.compile(f"[{re.escape(openers)}]"), 0
     for _ in range(_MAX_BRACKETS):
@@ -225,7 +225,9 @@ def _decode(text: str, start: int) -> tuple[JsonValue, int]:
         value, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
         place = repr(text[error.pos : error.pos + 30]) if error.pos < len(text) else "the end of the text"
-        at = len(text) if error.msg.startswith("Unterminated string") else error.pos  # the string holds all that follows
+        at = (
+            len(text) if error.msg.startswith("Unterminated string") else error.pos
+        )  # the string holds all that follows
         raise _Unreadable(at, f"{error.msg.removesuffix(' at')} at {place}") from error
     except RecursionError:
         raise _Unreadable(len(text), "it is nested too deeply") from None

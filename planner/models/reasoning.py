@@ -13,6 +13,7 @@ _CLOSE = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _CLOSE_ALONE = re.compile(r"^[ \t]*</think(?:ing)?>", re.IGNORECASE | re.MULTILINE)
 _FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 _TAGS = ("<think>", "<thinking>")
+_LONGEST_TAG = len("</thinking>")
 
 
 def split(text: str) -> tuple[str, str]:
@@ -57,8 +58,13 @@ class AfterReasoning:
         if self._passes:
             return self._on_text(piece)
         self._buffer += piece
-        rest = _blocks(self._buffer)[1]
-        if any(tag.startswith(rest.lstrip().lower()) for tag in _TAGS):
+        while opened := _OPEN.match(self._buffer):
+            closed = _CLOSE.search(self._buffer, opened.end())
+            if closed is None:  # keep what may be the beginning of the closing tag
+                self._buffer = opened[0] + self._buffer[opened.end() :][-_LONGEST_TAG:]
+                return True
+            self._buffer = self._buffer[closed.end() :]
+        if any(tag.startswith(self._buffer.lstrip().lower()) for tag in _TAGS):
             return True
         self._passes = True
-        return self._on_text(rest)
+        return self._on_text(self._buffer)

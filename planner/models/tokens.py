@@ -119,6 +119,8 @@ class Prices(Record):
 
     def price(self, model: str) -> Price | None:
         """Return the price of a model, or of the model of which it is a dated version; None if unknown."""
+        if model in self.models:
+            return self.models[model]
         name = _VENDOR.sub("", model, count=1) if _VENDOR.match(model) else model
         known = [model for model in self.models if model == name or _is_version(name, model)]
         return self.models[max(known, key=len)] if known else None
