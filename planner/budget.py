@@ -39,7 +39,7 @@ class Ledger(Protocol):
     """The account of a run, shared by its threads and, in the run's store, by its processes."""
 
     def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
-        """Reserve an amount for a call, in one atomic step, if ``allows`` returns True. Return whether it did."""
+        """Reserve an amount for a call, in one atomic step, if ``allows`` returns True. Return True if it did."""
 
     def settle(self, call: str, spent: Amount) -> None:
         """Replace the reservation of a call by its cost."""

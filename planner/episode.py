@@ -186,9 +186,9 @@ class Episode:
     ) -> PlanResult:
         """Ask a model for a plan and run it, like ``ask`` and ``run``. Return the feedback and the conversation.
 
-        If the episode streams, each statement runs as soon as it has arrived. The plan ends with the first statement
-        that fails, is refused or ends the cell: a streamed reply is stopped there, and in the conversation, a mark
-        separates that statement from any code after it.
+        If the episode streams, each statement runs as soon as it has arrived, and the reply is stopped after a
+        statement that fails, is refused or ends the cell. In the conversation, a mark follows the statement at which
+        the plan ended, if code comes after it.
         """
         frame = self._innermost()
         frame.begin_cell(actions, len(self.steps))
@@ -235,8 +235,8 @@ class Episode:
     ) -> Iterator[Frame]:
         """Open a namespace for the cells run inside. It holds the actions, and the given functions and helpers.
 
-        A function with the name of an action replaces it. ``task`` overrides fields of the plan's ``task``, such as
-        goal and params. With ``dry_run``, cells whose actions cannot succeed are refused, regardless of the settings.
+        A function with the name of an action replaces it; such a frame has no dry run. ``task`` overrides fields of the
+        plan's ``task``. With ``dry_run``, cells whose actions cannot succeed are refused, regardless of the settings.
         """
         scope = self.current_scope.child(name)
         frame = self._open_frame(scope, functions or {}, helpers, task or {}, dry_run or self.settings.dry_run)

@@ -31,12 +31,12 @@ POLL_SECONDS = 0.05
 _MAX_BRACKETS = 10_000
 """Maximum number of brackets that are tried as the beginning of a JSON value."""
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+)[ \t]*+(?:json)?[ \t]*+\n", re.MULTILINE | re.IGNORECASE)
-_OPENERS: Mapping[type | None, str] = {dict: "{", list: "[", None: "{["}
-_KIND_NAMES: Mapping[type | None, str] = {
-    dict: "an object in braces, {...}",
-    list: "a list in brackets, [...]",
-    None: "a value",
+_KINDS: Mapping[type | None, tuple[str, str]] = {
+    dict: ("{", "an object in braces, {...}"),
+    list: ("[", "a list in brackets, [...]"),
+    None: ("{[", "a value"),
 }
+"""The brackets that begin a JSON value of each kind, and its name in messages."""
 
 
 class Sample(NamedTuple):
@@ -162,11 +162,12 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
     fenced = (_whole(block, problems) for block in _fenced_blocks(text))
     candidates = [value for values in fenced for value in values if kind is None or isinstance(value, kind)]
     candidates = candidates or (_whole(text, problems) if kind is None else [])
-    candidates = candidates or _bare(text, _OPENERS[kind], problems)
+    openers, name = _KINDS[kind]
+    candidates = candidates or _bare(text, openers, problems)
     if candidates:
         return candidates[-1]
     reason = f": {max(problems)[1]}" if problems else ""
-    raise ValueError(f"there is no JSON in the reply that can be read as {_KIND_NAMES[kind]}{reason}")
+    raise ValueError(f"there is no JSON in the reply that can be read as {name}{reason}")
 
 
 def _fenced_blocks(text: str) -> Iterator[str]:
@@ -187,7 +188,7 @@ def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
     try:
         value, end = _decode(text, len(text) - len(text.lstrip()))
     except _Unreadable as error:
-        problems.append(error.problem)
+        problems.append(error.args)
         return []
     if rest := text[end:].strip():
         problems.append((end, f"there is text after the value: {rest[:40]!r}"))
@@ -206,15 +207,13 @@ def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[Json
             value, place = _decode(text, match.start())
             values.append(value)
         except _Unreadable as error:
-            problems.append(error.problem)
-            place = max(match.end(), error.problem[0])
+            problems.append(error.args)
+            place = max(match.end(), error.args[0])
     return values
 
 
 class _Unreadable(ValueError):
-    def __init__(self, at: int, why: str) -> None:
-        self.problem = (at, why)
-        super().__init__(why)
+    """JSON that cannot be read. Its arguments are the place from which to search on, and the reason."""
 
 
 def _decode(text: str, start: int) -> tuple[JsonValue, int]:

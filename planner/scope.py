@@ -1,8 +1,8 @@
 """Scopes: numbered places in the journal. Events are recorded there, and read from there on a repeat."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from itertools import count
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count, takewhile
 from typing import Any, TypeVar
 
 from pydantic import JsonValue
@@ -94,7 +94,7 @@ class Scope:
 
         ``read`` raises ValueError for an unusable reply. Its message is then sent to the model, which may repair its
         reply up to ``Roles.repairs`` times; the conversation leaves unusable replies out. Raises UnusableReply after
-        the last repair, ModelError if no model answers, and BudgetEnded.
+        the last repair or if the prompt does not fit the context, ModelError if no model answers, and BudgetEnded.
         """
         return self.stream(role, prompt, lambda note: WholeReply(read), history=history, sample=sample, **variables)
 
@@ -202,13 +202,9 @@ class Scope:
 
     def _heard_before(self, ask: int) -> str:
         """Return the pieces of an unfinished reply that an earlier invocation recorded."""
-        texts: list[str] = []
-        for number in count(self._events["heard"]):
-            body: Any = self.journal.get(self.path, "heard", number)
-            if body is None or body["ask"] != ask:
-                return "".join(texts)
-            texts.append(body["text"])
-        return ""
+        bodies = (self.journal.get(self.path, "heard", number) for number in count(self._events["heard"]))
+        pieces: Iterator[Any] = takewhile(lambda body: body is not None and body["ask"] == ask, bodies)
+        return "".join(piece["text"] for piece in pieces)
 
     def _next(self, kind: EventKind) -> int:
         number = self._events[kind]

@@ -1,4 +1,4 @@
-"""The trajectory: a whole episode read back from its events. It is the only reader of these events.
+"""The trajectory: a whole episode read back from its events.
 
 Prompts, learning, the report, ``show``, export, import and ``rerun`` use it, and `planbook export` writes its JSON.
 ``order`` is a moment of the episode; everything is sorted by it. ``scope`` is the place:

@@ -248,7 +248,7 @@ def chunk_of(response: Any) -> Mapping[str, Any]:
     if failure := whole.get("error"):
         raise openai.APIError(str(_mapping(failure).get("message") or failure), response.request, body=failure)
     if "choices" not in whole:
-        raise OtherApi("it answers with JSON that is no chat completion")
+        raise OtherApi("it answers with JSON that is not a chat completion")
     choices = whole["choices"]
     first = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
     if not isinstance(first.get("message"), Mapping):

@@ -17,6 +17,7 @@ from typing import IO, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
+from planbook.envs import validation_faults
 from planbook.planner.errors import NotRecorded, UnknownModel
 from planbook.planner.models.answers import pass_on
 from planbook.planner.models.tokens import usage_of_cut
@@ -79,7 +80,7 @@ class RecordedReply(Record):
     sampling: Sampling
     messages: tuple[RecordedMessage, ...]
     finish: Finish = "stop"
-    usage: Usage = Field(default=Usage())
+    usage: Usage = Usage()
     text: str
 
     @classmethod
@@ -207,15 +208,9 @@ def _parse(path: Path, number: int, line: bytes, kind: type[Kind]) -> Kind:
     try:
         return kind.model_validate(json.loads(line))
     except ValueError as error:  # from json or pydantic
-        expected = "header of a recording" if kind is Header else "recorded reply"
-        raise UnknownModel(f"{path}:{number} is not a {expected}: {_reason(error)}") from error
-
-
-def _reason(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors()[0]
-    return ": ".join([*map(str, first["loc"]), first["msg"]])
+        reason = validation_faults(error)[0] if isinstance(error, ValidationError) else error
+        expected = "the header of a recording" if kind is Header else "a recorded reply"
+        raise UnknownModel(f"{path}:{number} is not {expected}: {reason}") from error
 
 
 MISSING_ADVICE = "Record what is missing with --model recorded:{0}+MODEL, such as recorded:{0}+openai:NAME"
@@ -250,12 +245,9 @@ class RecordedModel:
                 return self._record(self._inner, messages, sampling, on_text)
         if found is None:
             problem = explain_missing(self.path, messages, sampling, self._entries, strict=self.strict)
-            command = (
-                f"It has the replies for this command: `planbook {self._header.command}`. "
-                if self._header.command
-                else ""
-            )
-            raise NotRecorded(f"{problem}. {command}{MISSING_ADVICE.format(self.path)}")
+            command = self._header.command
+            known = command and f"It has the replies for this command: `planbook {command}`. "
+            raise NotRecorded(f"{problem}. {known}{MISSING_ADVICE.format(self.path)}")
         entry, reworded = found
         text, end = pass_on(entry.text, on_text)
         finish = "cut" if end == "cut" else entry.finish
@@ -305,11 +297,11 @@ def _difference(entry: RecordedReply, request: Sequence[RecordedMessage], sampli
             number, then, now = next(conversation, differing[0])
             if entry.given.data != asked.data:
                 other_data = ". The prompt is made from other data, such as another task"
-        return f"{prompt}differs from message {number} on: {_shown(now)}, recorded was {_shown(then)}{other_data}"
+        return f"{prompt}differs from message {number} on: {_shown(now)} instead of {_shown(then)}{other_data}"
     recorded, current = entry.sampling.model_dump(), sampling.model_dump()
     changed = (name for name in recorded if recorded[name] != current[name])
-    changes = ", ".join(f"{name} {recorded[name]!r} was recorded, {current[name]!r} is asked" for name in changed)
-    return f"{prompt}has the same messages, drawn otherwise: {changes}"
+    changes = ", ".join(f"{name} {current[name]!r} instead of {recorded[name]!r}" for name in changed)
+    return f"{prompt}has the same messages, but was sampled with other parameters: {changes}"
 
 
 def _summary(request: Sequence[RecordedMessage]) -> str:

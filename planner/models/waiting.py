@@ -1,4 +1,4 @@
-"""Wait for a model, with a time limit and interruptibly; threads that ask the same model may wait together."""
+"""Wait for a model, until a time limit or a stop of the run. Threads that ask the same model may wait together."""
 
 import queue
 import threading
