@@ -12,7 +12,7 @@ from planbook.planner.agent import AGENT, TASK, plan_attributes
 from planbook.planner.types import Step
 from planbook.sandbox import UNKNOWN, Fault, Impossible, dry_run
 
-_PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
+_PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool}
 
 
 EARLIER_CELLS = 0

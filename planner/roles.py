@@ -30,7 +30,7 @@ POLL_SECONDS = 0.05
 """Seconds between two checks of the budget, while a call waits for others to end."""
 _MAX_BRACKETS = 10_000
 """Maximum number of brackets that are tried as the beginning of a JSON value."""
-_FENCE = re.compile(r"^[ \t]*+(`{3,}+)[ \t]*+(?:json)?[ \t]*+\n", re.MULTILINE | re.IGNORECASE)
+_FENCE = re.compile(r"^[ \t]*+(`{3,}+)([^`\n]*+)\n", re.MULTILINE)
 _KINDS: Mapping[type | None, tuple[str, str]] = {
     dict: ("{", "an object in braces, {...}"),
     list: ("[", "a list in brackets, [...]"),
@@ -171,14 +171,18 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
 
 
 def _fenced_blocks(text: str) -> Iterator[str]:
-    """Yield the contents of fenced blocks. If a fence is never closed, its closing fence is searched for only once."""
+    """Yield the contents of fenced blocks of JSON, or of no language.
+
+    If a fence is never closed, its closing fence is searched for only once.
+    """
     unclosed, at = set[str](), 0
     while fence := _FENCE.search(text, at):
         at = fence.end()
         if fence[1] in unclosed:
             continue
-        if end := re.compile(rf"\n[ \t]*+{fence[1]}[ \t]*+$", re.MULTILINE).search(text, at):
-            yield text[at : end.start()]
+        if end := re.compile(rf"\n[ \t]*+{fence[1]}[ \t]*+$", re.MULTILINE).search(text, at - 1):
+            if fence[2].strip().lower() in ("", "json"):
+                yield text[at : end.start()]
             at = end.end()
         else:
             unclosed.add(fence[1])

@@ -29,6 +29,8 @@ from tests.sandbox.fuzz.size import SECONDS, seconds_of
         ({"a": "text"}, '{"a": "draft"} then ```json\nno\n```\n```json\n{"a": "final"}\n```', {"a": "final"}),
         ({"a": "yes/no", "b": "yes/no"}, '{"a": true, "b": "No, it is not"}', {"a": "yes", "b": "no"}),
         ({"*": ["whole"]}, '{"x": [1], "y": []}', {"x": [1], "y": []}),
+        (["text"], '```python\nx = [0]\n```\nThe answer, as in [1]:\n```json\n["a"]\n```\n(See [2].)', ["a"]),
+        (["text"], '```\n```\n```json\n["a"]\n```\n(See [2].)', ["a"]),
         (["whole"], "[no JSON] " * 300 + "[1]", [1]),
         ({"a": "whole"}, '{"a": 1, "a": {"a": 3}}, I mean {"a": 2}', {"a": 2}),
     ],
