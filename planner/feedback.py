@@ -11,12 +11,6 @@ from planbook.planner.rendered import Rendered
 from planbook.planner.types import Feedback, FeedbackKind, Step
 from planbook.sandbox import CellResult, Fault, FaultKind
 
-KIND_OF_FAULT = {
-    FaultKind.CHECK: FeedbackKind.CHECK,
-    FaultKind.RAISED: FeedbackKind.RAISED,
-    FaultKind.LIMIT: FeedbackKind.LIMIT,
-}
-
 
 @dataclass(frozen=True)
 class CellSteps:
@@ -102,7 +96,7 @@ def result_feedback(result: CellResult, steps: CellSteps) -> Feedback:
         ended = "The code ran to its end; the task is not done yet."
         return _feedback(FeedbackKind.UNFINISHED, ended, result.output, steps, result.faults)
     ending = f"The code ended in an error.\n{steps.without_repeats(str(fault))}"
-    return _feedback(KIND_OF_FAULT[fault.kind], ending, result.output, steps, result.faults)
+    return _feedback(FeedbackKind(fault.kind), ending, result.output, steps, result.faults)
 
 
 def end_feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps) -> Feedback:

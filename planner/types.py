@@ -13,7 +13,7 @@ from planbook.sandbox import Fault, Limits
 
 
 class FeedbackKind(StrEnum):
-    """The kind of a cell's result."""
+    """The kind of a cell's result. It includes the values of ``FaultKind``."""
 
     DONE = "done"
     """The environment's episode is over."""
