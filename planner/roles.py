@@ -201,7 +201,7 @@ def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
 
 
 def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
-    """Return the JSON values in a text, but none from the readable part of a value that cannot be read."""
+    """Return the JSON values in a text. If one cannot be read, the search goes on after the place of its fault."""
     values: list[JsonValue] = []
     opener, place = re.compile(f"[{re.escape(openers)}]"), 0
     for _ in range(_MAX_BRACKETS):
@@ -228,10 +228,9 @@ def _decode(text: str, start: int) -> tuple[JsonValue, int]:
         value, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
         place = repr(text[error.pos : error.pos + 30]) if error.pos < len(text) else "the end of the text"
-        at = (
-            len(text) if error.msg.startswith("Unterminated string") else error.pos
-        )  # the string holds all that follows
-        raise _Unreadable(at, f"{error.msg.removesuffix(' at')} at {place}") from error
+        is_open = error.msg.startswith("Unterminated string")  # then it holds everything that follows
+        reason = f"{error.msg.removesuffix(' at')} at {place}"
+        raise _Unreadable(len(text) if is_open else error.pos, reason) from error
     except RecursionError:
         raise _Unreadable(len(text), "it is nested too deeply") from None
     if faults:
