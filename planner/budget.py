@@ -300,7 +300,7 @@ def _amount_text(name: str, amount: float) -> str:
 def _number(name: str, amount: float) -> str:
     if name == "money":
         return f"${amount:,.4f}".rstrip("0").rstrip(".")
-    return f"{round(amount, 2):,g}" if name == "seconds" else f"{amount:,}"
+    return f"{round(amount, 2):,.12g}" if name == "seconds" else f"{amount:,}"
 
 
 def amount_of(spent: Spent) -> Amount:

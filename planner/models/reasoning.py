@@ -13,7 +13,6 @@ _CLOSE = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _CLOSE_ALONE = re.compile(r"^[ \t]*</think(?:ing)?>", re.IGNORECASE | re.MULTILINE)
 _FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 _TAGS = ("<think>", "<thinking>")
-_LONGEST_TAG = len("</thinking>")
 
 
 def split(text: str) -> tuple[str, str]:
@@ -61,7 +60,7 @@ class AfterReasoning:
         while opened := _OPEN.match(self._buffer):
             closed = _CLOSE.search(self._buffer, opened.end())
             if closed is None:  # keep what may be the beginning of the closing tag
-                self._buffer = opened[0] + self._buffer[opened.end() :][-_LONGEST_TAG:]
+                self._buffer = opened[0] + self._buffer[opened.end() :][-len("</thinking>") :]
                 return True
             self._buffer = self._buffer[closed.end() :]
         if any(tag.startswith(self._buffer.lstrip().lower()) for tag in _TAGS):

@@ -18,7 +18,7 @@ from typing import IO, NamedTuple, TypeVar
 from pydantic import Field, ValidationError
 
 from planbook.envs import validation_faults
-from planbook.planner.errors import NotRecorded, UnknownModel
+from planbook.planner.errors import ModelRefused, NotRecorded, UnknownModel
 from planbook.planner.models.answers import pass_on
 from planbook.planner.models.tokens import usage_of_cut
 from planbook.planner.models.types import (
@@ -163,14 +163,17 @@ def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
 
 
 def append(path: Path, header: Header, entry: RecordedReply) -> None:
-    """Add an entry durably, after removing a line that an earlier kill cut off."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        size = _repair(file)
-        file.write((b"" if size else _line(header)) + _line(entry))
-        file.flush()
-        os.fsync(file.fileno())
+    """Add an entry durably, after removing a line that an earlier kill cut off. Raises ModelRefused."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            size = _repair(file)
+            file.write((b"" if size else _line(header)) + _line(entry))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise ModelRefused(f"the recording {path} cannot be written: {error.strerror}") from error
 
 
 def _repair(file: IO[bytes]) -> int:
@@ -235,7 +238,7 @@ class RecordedModel:
         self._asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply, or ask the inner model. Raises NotRecorded, and the inner model's errors."""
+        """Return the recorded reply, or ask the inner model. Raises NotRecorded, ModelRefused, and its errors."""
         key = request_key(messages, sampling)
         with self._lock:
             asking = self._asking[key]

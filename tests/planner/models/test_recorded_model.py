@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from planbook.planner import Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage, read_recording
-from planbook.planner.errors import ModelError, ModelUnavailable, NotRecorded, UnknownModel
+from planbook.planner.errors import ModelError, ModelRefused, ModelUnavailable, NotRecorded, UnknownModel
 from planbook.planner.models.types import Finish, asking, request_key
 from tests.ear import Ear
 
@@ -183,6 +183,13 @@ def test_an_invalid_line_is_named(tmp_path: Path) -> None:
             RecordedModel(path)
     with pytest.raises(UnknownModel, match="cannot be read"):
         RecordedModel(tmp_path / "none.jsonl")
+
+
+def test_a_recording_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    model = RecordedModel(tmp_path / "file" / "a.jsonl", ScriptedModel(echo))
+    with pytest.raises(ModelRefused, match=r"a\.jsonl cannot be written: "):
+        model.complete(say("a"), Sampling())
 
 
 def test_a_missing_reply_names_the_most_similar_prompt_and_the_difference(tmp_path: Path) -> None:
