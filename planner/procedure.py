@@ -59,6 +59,13 @@ def read_procedure(path: Path) -> Procedure:
     return parse_procedure(_read(path), path.name, path.parent.parent / "helpers")
 
 
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadProcedure(f"{path}: cannot be read: {error}") from error
+
+
 def checked_procedure(
     procedure: Procedure, environment: type[Environment], options: BaseModel | None = None
 ) -> Procedure:
@@ -108,10 +115,3 @@ def _helper(helper: str, name: str, folder: Path | None) -> str:
     if path is None or not helper.isidentifier() or not path.is_file():
         raise BadProcedure(f"{name}: uses {helper!r}, but there is no helper file {path or helper}")
     return _read(path)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadProcedure(f"{path}: cannot be read: {error}") from error

@@ -60,7 +60,7 @@ def read_source(path: Path) -> Source:
 def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
     """Return the environment and options on which the sources agree, and the split of the first, as defaults.
 
-    An environment that only an export names, and that is not installed, is left out: its code would run.
+    An environment that only an export names, and that is not installed, is left out, since its code would be run.
     """
     configs = [facts.config for _, facts in sources]
     common: dict[str, Any] = {}
@@ -81,7 +81,7 @@ def _were_played_here(sources: Sequence[Source]) -> bool:
 
 
 def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
-    """Return the method that played the episodes, and its options; AutoManual if there is not one that is known."""
+    """Return the method that played the episodes, and its options; AutoManual if it is unknown or differs."""
     planners = {facts.planner for _, facts in sources}
     planner = planners.pop() if len(planners) == 1 else ""
     options: Any = sources[0][1].config.get("planner_options") or {}
@@ -113,17 +113,14 @@ def _select(config: Config) -> Iterator[Trajectory]:
             )
         if ids and task.id not in ids:
             continue
-        if not ids and not _is_built_on(config.environment.name, task.type, chosen_types):
+        is_chosen = not chosen_types or task.type in chosen_types
+        if not ids and not (is_chosen and types_to_build_on(config.environment.name, [task.type])):
             continue
         taken[task.type] += 1
         if ids or taken[task.type] <= config.learning.tasks_per_type:
             yield trajectory
     if not taken:
         raise BadArgument("--from: it has no episode of the chosen tasks or types")
-
-
-def _is_built_on(environment: str, kind: str, chosen_types: set[str]) -> bool:
-    return (not chosen_types or kind in chosen_types) and bool(types_to_build_on(environment, [kind]))
 
 
 def _read_all(sources: Sequence[Given]) -> Iterator[Trajectory]:

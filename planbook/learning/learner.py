@@ -75,7 +75,7 @@ class Learner:
         return learned_memory(self._config, self.state(task.type).knowledge).recall(task)
 
     def leaves_out(self, entry: Entry) -> bool:
-        """Return whether to skip an episode because its type was solved often enough in a row."""
+        """Return True if an episode is skipped because its type was solved often enough in a row."""
         state = self.state(entry.task.type)
         return state.streaks.get(self._type(state.knowledge, entry.task), 0) >= self.learning.solved_after
 
@@ -132,7 +132,7 @@ class Learner:
         return state
 
     def _is_last(self, entry: Entry) -> bool:
-        """Return whether the entry is the last of its group."""
+        """Return True if the entry is the last of its group."""
         group = group_of(self.learning, entry.task.type)
         return not any(group_of(self.learning, other.task.type) == group for other in self._entries[entry.index + 1 :])
 
@@ -238,7 +238,7 @@ def describe_episodes(run: Run, ids: list[str]) -> str:
     entries = {entry.path: entry for entry in run.entries()}
     named = {id: entries.get(without_restart(id)) for id in ids}
     if unknown := [id for id, entry in named.items() if entry is None]:
-        raise LookupError(f"there is no episode {', '.join(unknown)}; ids read task/0, task/1 and so on")
+        raise LookupError(f"there is no episode {', '.join(unknown)}; ids are task/0, task/1 and so on")
     return "\n\n".join(f"# The episode {id}\n\n{_describe(run, id, entry)}" for id, entry in named.items() if entry)
 
 

@@ -48,7 +48,7 @@ def walk(environment: Toy, actions: list[Action]) -> list[Observation]:
     return [environment.act(each) for each in actions if not environment.ended]
 
 
-def test_a_solution_ends_the_episode_and_nothing_acts_after_it() -> None:
+def test_a_solution_ends_the_episode_and_later_actions_are_refused() -> None:
     environment = started(Toy, "fetch/0")
     assert environment.task is not None
     wanted = TypeAdapter(list[str]).validate_python(environment.task.params["things"])[0]

@@ -211,7 +211,7 @@ def test_branches_stand_beside_the_episode_in_the_report(played: Path, plan: Pat
     [
         ((99, "--at", 1), "has no episode '99'"),
         ((0, "--at", 1, "--without", "rule_99"), "--without rule_99: there is no such rule or skill; known: rule_0"),
-        ((0, "--at", 1, "--without", "nonsense"), "--without nonsense: there is no such part; there are rule_N"),
+        ((0, "--at", 1, "--without", "nonsense"), "--without nonsense: there is no such part; the parts are rule_N"),
     ],
 )
 def test_unknown_episodes_and_parts_are_refused(played: Path, arguments: tuple[object, ...], message: str) -> None:

@@ -212,10 +212,10 @@ def test_a_busy_server_makes_all_threads_wait(server: Server) -> None:
 
 @pytest.mark.parametrize("failures", [0, 2])
 def test_a_silent_server_is_asked_once_more_after_the_timeout(server: Server, failures: int) -> None:
-    server.troubles += [*[Refusal(503)] * failures, Silence(3.0)]
+    server.troubles += [*[Refusal(503)] * failures, Silence(30.0)]
     start = time.monotonic()
     assert model(server, timeouts=Timeouts(idle=0.3)).complete(ASK, Sampling()).text == TEXT
-    assert time.monotonic() - start < 2.5
+    assert time.monotonic() - start < 20
     assert len(server.requests) == 2 + failures
 
 
