@@ -24,11 +24,11 @@ def test_a_fault_of_the_environment_breaks_the_episode_and_is_located(tmp_path: 
     assert (played.result["solved"], played.result["failures"]) == (1, {"broken": 4})
     first = {task: message.partition("\n")[0] for task, message in played.result["broken_messages"].items()}
     assert first == {
-        "raises": f"the world raised ZeroDivisionError: division by zero ({line_of('beside.py', '1 / number')})",
+        "raises": f"the environment raised ZeroDivisionError: division by zero ({line_of('beside.py', '1 / number')})",
         "returns a number": f"EnvironmentBroken: Broken.push ({line_of('broken.py', '@action')}) must return an "
         "Observation or a str, but returned int",
-        "exits": f"the world raised SystemExit: 3 ({line_of('broken.py', 'sys.exit')})",
-        "fails with the argument": f"the world raised KeyError: 'northwest' ({line_of('broken.py', 'way + ')})",
+        "exits": f"the environment raised SystemExit: 3 ({line_of('broken.py', 'sys.exit')})",
+        "fails with the argument": f"the environment raised KeyError: 'northwest' ({line_of('broken.py', 'way + ')})",
     }
     shown = here("show", run, "raises")
     assert 'beside.py", line' in shown.printed
