@@ -19,7 +19,8 @@ Using environments
 - ``text_matching``: token set ratio, BM25.
 
 Shipped environments: ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, ``shopping``, ``tabletop``,
-``textcraft``, ``toy`` and ``web``. ``browser`` runs Chromium for two of them.
+``textcraft``, ``toy`` and ``web``. ``browser`` runs Chromium for two of them. ``tools`` turns functions, MCP
+servers and Gymnasium's environments into environments.
 """
 
 if __name__ == "envs":

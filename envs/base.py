@@ -21,6 +21,7 @@ P = ParamSpec("P")
 E = TypeVar("E")
 R = TypeVar("R")
 Answer = TypeVar("Answer", bound=Observation | str)
+Member = TypeVar("Member", bound=Callable[..., Any])
 _MARK = "_planbook_spec"
 LARGEST_MEASURE = 1e300
 """Largest absolute value of a measure: means and deviations of such numbers are finite."""
@@ -40,23 +41,23 @@ def action(
     The method returns an Observation, or a string that becomes one. ``name`` is needed only where the method cannot
     have the action's name, such as ``close``, which every environment has.
     """
-    if not isinstance(example, str):
-        raise TypeError(f"{example.__qualname__} is marked with @action without brackets; write @action()")
-
-    def mark(function: Callable[Concatenate[E, P], Answer]) -> Callable[Concatenate[E, P], Answer]:
-        setattr(function, _MARK, ("action", example, name))
-        return function
-
-    return mark
+    return _marker("action", example, name)
 
 
 def query(
     example: str = "",
 ) -> Callable[[Callable[Concatenate[E, P], R]], Callable[Concatenate[E, P], R]]:
     """Mark a read-only method that plans may call. It returns a JSON value, and calling it is not an action."""
+    return _marker("query", example)
 
-    def mark(function: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
-        setattr(function, _MARK, ("query", example, ""))
+
+def _marker(kind: str, example: str, name: str = "") -> Callable[[Member], Member]:
+    """Return the decorator that marks a method. Raises TypeError if it was written without brackets."""
+    if not isinstance(example, str):
+        raise TypeError(f"{example.__qualname__} is marked with @{kind} without brackets; write @{kind}()")
+
+    def mark(function: Member) -> Member:
+        setattr(function, _MARK, (kind, example, name))
         return function
 
     return mark
@@ -122,14 +123,18 @@ class Environment(OptionalMembers, ABC):
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        if not cls.about and cls.__doc__:
+        inherited = {inspect.getdoc(base) for base in cls.__mro__[1:]}
+        if cls.__doc__ and (not cls.about or cls.about in inherited):
             cls.about = inspect.cleandoc(cls.__doc__)
         specs: dict[str, dict[str, ActionSpec]] = {"action": dict(cls.actions), "query": dict(cls.queries)}
         for attribute, member in vars(cls).items():
-            if mark := getattr(member, _MARK, None):
+            overridden = getattr(super(cls, cls), attribute, None) if callable(member) else None
+            if mark := getattr(member, _MARK, None) or getattr(overridden, _MARK, None):
+                setattr(member, _MARK, mark)  # for classes that override it in turn
                 kind, example, named = mark
                 name = named or attribute
-                specs[kind][name] = _check_spec(cls, ActionSpec(name, member, inspect.getdoc(member) or "", example))
+                doc = inspect.getdoc(member) or (inspect.getdoc(overridden) if overridden else "") or ""
+                specs[kind][name] = _check_spec(cls, ActionSpec(name, member, doc, example))
         cls.actions, cls.queries = specs["action"], specs["query"]
 
     @classmethod

@@ -7,9 +7,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
@@ -29,6 +30,8 @@ SEEDS = (0, 1, 2)
 """The seeds requested of an environment that makes its tasks from seeds."""
 TOOL_FAILED = "raised RuntimeError"
 """Words of a judge's fault that is no mistake: a tool may fail until the task is done."""
+REPORTS = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
+"""Maps each member that prompts and reports use to the type that it returns."""
 PLAIN = (str, int, float, bool, None, NoneType, Any, object, dict, list, inspect.Parameter.empty)
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
@@ -173,7 +176,7 @@ class _Checker:
         return fitting
 
     def _list_tasks(self, selection: Selection) -> list[Task]:
-        tasks = list(self._call("tasks()", self._env.tasks, selection, self._options))
+        tasks = self._call("tasks()", lambda: list(self._env.tasks(selection, self._options)))
         for task in tasks:
             if not isinstance(task, Task):
                 self._note(f"tasks() must list Task objects, but lists a {type(task).__name__}", self._env.tasks)
@@ -227,9 +230,9 @@ class _Checker:
             try:
                 self._check_repeated(new, task, first, self._play(new, task, first), verdict, "created again")
             finally:
-                new.close()
+                self._call("close()", new.close)
         finally:
-            env.close()
+            self._call("close()", env.close)
 
     def _play(self, env: Environment, task: Task, script: Steps | None) -> Steps:
         """Play an episode with random actions, or those of a script, and return its steps."""
@@ -304,20 +307,22 @@ class _Checker:
         if not isinstance(verdict, Verdict):
             self._note(f"verdict() must return a Verdict, but returns {type(verdict).__name__}", type(env).verdict)
             raise _Failed
-        if not 0 <= verdict.score <= 1:
+        if not (isinstance(verdict.score, Real) and 0 <= verdict.score <= 1):
             self._note(f"the score of a verdict must lie between 0 and 1, but is {verdict.score}", type(env).verdict)
         return verdict
 
     def _check_reports(self, env: Environment) -> None:
         """Check the members that prompts and reports use."""
-        for name, expected in (("state", str), ("scene", str), ("milestones", Sequence), ("measures", Mapping)):
-            report = self._call(f"{name}()", getattr(env, name))
+        reports: dict[str, Any] = {}
+        for name, expected in REPORTS.items():
+            report = reports[name] = self._call(f"{name}()", getattr(env, name))
             if not isinstance(report, expected):
                 types = f"{type(report).__name__}, not a {expected.__name__}"
                 self._note(f"{name}() returns {types}", getattr(env, name))
             elif name == "measures":
                 self._call("measures()", env.finite_measures)
-        values = self._call("attribute_values()", env.attribute_values)
+        if not isinstance(values := reports["attribute_values"], Mapping):
+            return
         for name in env.attributes:
             if name not in values:
                 self._note(f"attribute_values() has no {name!r}, which attributes declares", env.attribute_values)
@@ -351,6 +356,8 @@ def _value(annotation: Any, words: Sequence[str], dice: random.Random) -> Any:
         return dice.choice(get_args(annotation))
     if get_origin(annotation) in (Union, UnionType):
         return _value(dice.choice(get_args(annotation)), words, dice)
+    if hasattr(annotation, "__total__"):  # a TypedDict
+        return {key: _value(kind, words, dice) for key, kind in get_type_hints(annotation).items()}
     numbers = [int(word) for word in words if word.isdecimal() and len(word) < 6] or [0, 1, 2]
     makers: Mapping[Any, Callable[[], Any]] = {
         bool: lambda: dice.random() < 0.5,

@@ -1,7 +1,7 @@
 """Errors of the envs package, the place in an author's code that raised an error, and faults found by pydantic.
 
 EnvsError
-├── BadSelection        the requested tasks do not exist
+├── BadSelection        the requested tasks do not exist or cannot be read
 ├── UnknownEnvironment  no environment of that name
 ├── UnknownAction       the environment has no such action
 ├── MissingRequirement  data, a browser or a package is missing
@@ -27,7 +27,7 @@ class EnvsError(Exception):
 
 
 class BadSelection(EnvsError):
-    """The requested tasks do not exist; the message names those that do."""
+    """The requested tasks do not exist or cannot be read; the message says what to correct."""
 
 
 class UnknownEnvironment(EnvsError):
@@ -88,6 +88,6 @@ def validation_faults(error: "ValidationError", whole: str = "") -> list[str]:
 
     ``whole`` is written as the place of a fault of the whole value, such as JSON that cannot be parsed.
     """
-    placed = ((".".join(map(str, fault["loc"])) or whole, fault["msg"]) for fault in error.errors())
+    placed = ((".".join(map(str, fault["loc"])) or whole, fault["msg"]) for fault in error.errors(include_input=False))
     problems = ((place, problem.removeprefix("Value error, ")) for place, problem in placed)
     return [f"{place}: {problem}" if place else problem for place, problem in problems]

@@ -50,7 +50,7 @@ class OptionalMembers:
 
     @classmethod
     def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the params that a prompt may show: those that the goal states just as clearly. By default all."""
+        """Return the params that a prompt may show: those that say no more than the goal does. By default all."""
         return task.params
 
     @classmethod

@@ -37,7 +37,7 @@ class Belief:
     before: tuple["Belief", ...] = field(default=(), compare=False, repr=False)
 
     def either(self, other: "Belief") -> "Belief":
-        """Return the belief that follows if one of two beliefs holds, but not which."""
+        """Return the belief that follows if one of two beliefs holds, and it is unknown which."""
         if self == other:
             return self
         if self.values is None or other.values is None or len(self.values | other.values) > MAX_VALUES:
@@ -211,7 +211,7 @@ class Beliefs:
         return merged
 
     def either(self, other: "Beliefs") -> "Beliefs":
-        """Return the beliefs that follow if one of two sets of beliefs holds, but not which."""
+        """Return the beliefs that follow if one of two sets of beliefs holds, and it is unknown which."""
         facts = {*self.known, *other.known}
         names = self.others.keys() & other.others.keys()
         return Beliefs(

@@ -54,7 +54,7 @@ def import_error(error: BaseException) -> str:
     """Return an import error as one line, with the new name of a package that was renamed in 0.2."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     renamed = f". Since 0.2, planbook's {name} is imported as planbook.{name}" if name in PACKAGES else ""
-    return f"{type(error).__name__}: {error}{renamed}"
+    return f"{type(error).__name__}: {' '.join(str(error).split())}{renamed}"
 
 
 ENTRY_POINT_GROUP = "planbook.environments"
@@ -104,9 +104,10 @@ def known_environments() -> Mapping[str, str]:
 
 
 def known_environment(name: str) -> type[Environment]:
-    """Return an environment's class without running code that only a run or an export names.
+    """Return the class of an environment that is shipped, registered by an installed package, or already loaded.
 
-    It is shipped, registered by an installed package, or already loaded by this process. Raises UnknownEnvironment.
+    Names read from a run or an export are looked up here, since their code must not be executed. Raises
+    UnknownEnvironment for any other name.
     """
     if name in _OBJECTS or name in known_environments() or is_loaded(name):
         return load_environment(name)
@@ -124,12 +125,12 @@ def load_environment(name: str) -> type[Environment]:
         raise UnknownEnvironment(
             f"{name} was a class of the Python process that began the run; pass it again as env=, or put it in a file"
         )
-    path, _, class_name = name.partition(":")
+    path, _, rest = name.partition(":")
     if path in TOOLS:
         tools = importlib.import_module("planbook.envs.tools")  # imported here, since it imports this package
-        return _check_class(tools.load_tools(path, class_name), name)
+        return _check_class(tools.load_tools(path, rest), name)
     if path.endswith(".py"):
-        return _from_file(Path(path).resolve(), class_name)
+        return _from_file(Path(path).resolve(), rest)
     known = known_environments()
     if name not in known:
         raise UnknownEnvironment(

@@ -29,10 +29,10 @@ def package_version(package: str) -> str:
         return "not installed"
 
 
-def install_command(extra: str, *options: str, only: str | tuple[str, ...] = "") -> str:
+def install_command(extra: str, *options: str, only: tuple[str, ...] = ("",)) -> str:
     """Return the command that installs the packages of an extra of planbook, or some of them.
 
-    ``only`` has the names with which the wanted packages begin. The command names packages instead of the extra, since
+    ``only`` gives the prefixes of the wanted packages' names. The command names packages instead of the extra, since
     planbook itself is not on an index.
     """
     requirements = [requirement for requirement in _requirements_of(extra) if requirement.startswith(only)]
@@ -53,13 +53,13 @@ class PackageData(NamedTuple):
     extra: str
     options: tuple[str, ...] = ()
     """Further options of ``pip install``."""
-    only: tuple[str, ...] = ()
-    """The packages of the extra that are needed; empty for all."""
+    only: tuple[str, ...] = ("",)
+    """Prefixes of the names of the packages that are needed; by default, all of the extra are."""
 
     @property
     def remedy(self) -> str:
         """The command that installs the package."""
-        return install_command(self.extra, *self.options, only=self.only or "")
+        return install_command(self.extra, *self.options, only=self.only)
 
     def requirement(self, name: str) -> Requirement:
         """Return the package as a requirement of this name."""

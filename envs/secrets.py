@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import unquote_plus, urlsplit
 
 from pydantic import JsonValue
 
@@ -20,7 +20,7 @@ _SECRET_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 
 
 def holds_secret(name: str, value: JsonValue) -> bool:
-    """Return whether a value of this name seems to be or contain a secret."""
+    """Return True if a value of this name looks like a secret, or contains one."""
     if isinstance(value, dict):
         return any(holds_secret(key, item) for key, item in value.items())
     if isinstance(value, list):
@@ -32,12 +32,16 @@ def holds_secret(name: str, value: JsonValue) -> bool:
 
 
 def literal_secrets(words: Sequence[str]) -> set[str]:
-    """Return the parts of a command or URL that look like secrets."""
+    """Return the parts of a command or URL that look like secrets. Those of a URL as written, and percent-decoded."""
     secrets = {word for word in words if holds_secret("", word)}
     for word, following in zip(words, [*words[1:], ""], strict=True):
-        url = urlsplit(word) if re.match(r"\w+://", word) else None
+        try:
+            url = urlsplit(word) if re.match(r"\w+://", word) else None
+        except ValueError:  # a malformed address, such as http://[
+            url = None
         if url is not None:
-            named = [*parse_qsl(url.query), ("password", url.password or "")]
+            pairs = [*(part.partition("=")[::2] for part in url.query.split("&")), ("password", url.password or "")]
+            named = [(unquote_plus(name), form) for name, value in pairs for form in (value, unquote_plus(value))]
             secrets |= set(filter(_SECRET_IN_PATH.fullmatch, url.path.split("/")))
         else:
             name, assigned, value = word.partition("=")

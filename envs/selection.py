@@ -1,4 +1,4 @@
-"""Turn a selection into tasks: check names, filter by split, seed and type, and take the types in turn."""
+"""Turn a selection into tasks: check names, filter by split, seed and type, and apply the limit."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
@@ -108,7 +108,8 @@ def _list_tasks(environment: "type[Environment]", selection: Selection, options:
         raise
     except Exception as error:
         place, message = raised_at(error)[0], " ".join(str(error).split())
-        raise EnvironmentBroken(f"{name}: tasks() raised {type(error).__name__} ({place}): {message}") from error
+        where = f" ({place})" if place else ""
+        raise EnvironmentBroken(f"{name}: tasks() raised {type(error).__name__}{where}: {message}") from error
     seen: set[str] = set()
     for task in tasks:
         if not isinstance(task, Task):

@@ -52,8 +52,9 @@ class NoOptions(EnvironmentOptions):
 class Selection(BaseModel):
     """A selection of an environment's tasks, as on the command line.
 
-    ``limit`` is the maximum number of tasks (None: all), taken from each type in turn. ``seeds`` is for environments
-    that make tasks from a type and a seed. ``ids``, if set, overrides all else.
+    ``limit`` is the maximum number of tasks (None: all), the first of the list. Most environments list tasks of each
+    type in turn. ``seeds`` is for environments that make tasks from a type and a seed. ``ids``, if set, overrides all
+    else.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
     from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage
     from planbook.manuals.errors import ManualsError
     from planbook.manuals.formulator import PROMPTS, formulate
-    from planbook.manuals.knowledge import (
-        MANUAL_FILE,
-        read_knowledge,
-        replace_files,
-        standalone,
-        write_knowledge,
-    )
+    from planbook.manuals.knowledge import MANUAL_FILE, read_knowledge, replace_files, standalone, write_knowledge
     from planbook.manuals.library import (
         DEMONSTRATIONS_FOLDER,
         SHIPPED,

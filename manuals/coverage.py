@@ -4,10 +4,11 @@ Rules do not state their task types. They are derived from a rule's scope, its f
 is for. The report states the grounds:
 
 - *named*: the scope names the type itself, as ``pick_two_obj``, ``pick-two-obj`` or ``pick two obj``.
-- *likely*: it names no type, but uses some of the type's words, before its colon if there is one. A type's words are
-  those of its name and those that most of its sample goals share; its own words are those that no other type has. The
-  scope must use one of its own words. If it has none (the words of ``pick_and_place`` are all words of other types,
-  too), the scope must use any of its words, and no word that is another type's own.
+- *likely*: it names no type, but uses some of the type's words. If a word of any type stands before the scope's
+  colon, only the words before it count. A type's words are those of its name and those that most of its sample goals
+  share; its own words are those that no other type has. The scope must use one of its own words. If it has none (the
+  words of ``pick_and_place`` are all words of other types, too), the scope must use any of its words, and no word that
+  is another type's own.
 
 *Likely* is a guess, shown with the words on which it is based. Types without a rule of either kind are missing.
 """
@@ -70,7 +71,7 @@ def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], 
     ids = {rule.id for rule in every}
     dangling = {rule.id: tuple(id for id in cites(rule) if id not in ids) for rule in every}
     return Coverage(
-        types=tuple(_in_whole_words(_covered(kind, named, unnamed, words), whole_words) for kind in goals),
+        types=tuple(_covered(kind, named, unnamed, words, whole_words) for kind in goals),
         never_cited=tuple(rule.id for rule in every if not cited.get(rule.id)),
         dangling={id: unknown for id, unknown in dangling.items() if unknown},
     )
@@ -96,6 +97,7 @@ def _covered(
     named: Mapping[str, Sequence[str]],
     unnamed: Mapping[str, frozenset[str]],
     words: Mapping[str, frozenset[str]],
+    whole_words: Mapping[str, str],
 ) -> CoveredType:
     if naming := tuple(id for id, kinds in named.items() if kind in kinds):
         return CoveredType(type=kind, grounds="named", rule_ids=naming)
@@ -104,13 +106,9 @@ def _covered(
     significant = own[kind] or words[kind]
     shared = {id: used & significant for id, used in unnamed.items() if own[kind] or not used & others}
     if likely := {id: common for id, common in shared.items() if common}:
-        every = sorted(frozenset().union(*likely.values()))
-        return CoveredType(type=kind, grounds="likely", rule_ids=tuple(likely), words=tuple(every))
+        every = tuple(whole_words[stem] for stem in sorted(frozenset().union(*likely.values())))
+        return CoveredType(type=kind, grounds="likely", rule_ids=tuple(likely), words=every)
     return CoveredType(type=kind, grounds="missing")
-
-
-def _in_whole_words(covered: CoveredType, whole_words: Mapping[str, str]) -> CoveredType:
-    return covered.model_copy(update={"words": tuple(whole_words[stem] for stem in covered.words)})
 
 
 def _own_words(kind: str, words: Mapping[str, frozenset[str]]) -> frozenset[str]:

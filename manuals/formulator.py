@@ -21,7 +21,9 @@ from planbook.rules import Rule, citations
 
 _WRAPPED = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _RULES = re.compile(r"[\s>*_+#-]*rules?\b(?P<more>[^:\d]{0,30})(?::(?P<rest>.*))?", re.IGNORECASE)
-_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])?\s*[*_`]*rule_\d", re.IGNORECASE)
+_ASIDE = r"\((?![^)]*rule_\d)[^)]*\)"
+_ITEM = re.compile(rf"[\s*_`+>-]*(?:\d+[.)])?(?P<ids>(?:[\s*_`,;&[\]]|and\b|{_ASIDE}|rule_\d+\b)+)", re.IGNORECASE)
+"""The beginning of an item in a list of rules, up to the first other word. An aside without ids may follow an id."""
 
 
 def read_outline(text: str, ids: Collection[str]) -> Manual:
@@ -54,7 +56,10 @@ def _unwrapped(text: str) -> str:
 
 
 def _parts(every: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Yield the part with the title, then each section. All before the last title is dropped, as notes of the model."""
+    """Yield the part with the title, then each section.
+
+    Everything before the last title is dropped: it is the model's notes.
+    """
     titles = [index for index, piece in enumerate(every) if _level(piece) == 1]
     part: list[Piece] = []
     for piece in every[titles[-1] if titles else len(every) :]:
@@ -87,8 +92,8 @@ def _section(part: Sequence[Piece]) -> Section:
         if (listed := _listed_ids(line)) is not None:
             ids += listed
             in_list = not listed
-        elif in_list and _ITEM.match(line):
-            ids += citations(line)[:1]
+        elif in_list and (listed := _first_ids(line)):
+            ids += listed
         else:
             in_list = in_list and not line.strip() and piece.info is None
             prose.append(piece)
@@ -101,9 +106,14 @@ def _listed_ids(line: str) -> Sequence[str] | None:
     if match is None:
         return None
     rest = match["rest"] or ""
-    ids = citations(rest)
     is_bare = not (match["more"] + rest).strip("*_ ")
-    return ids if ids or is_bare else None
+    return citations(rest) if is_bare or _first_ids(rest) else None
+
+
+def _first_ids(text: str) -> Sequence[str]:
+    """Return the ids with which a list or an item of a list begins."""
+    item = _ITEM.match(text)
+    return citations(item["ids"]) if item else ()
 
 
 def _prose(group: Sequence[Piece]) -> str:

@@ -35,6 +35,8 @@ RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
 SKILLS, REFLECTIONS, PROCEDURES = "skills.json", "reflections.json", "procedures"
 """The other files besides TYPES_FILE, and the folder of procedures."""
 Part = TypeVar("Part")
+_USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
+"""The line of a procedure's header that names helper files; not the quotes that may end it."""
 
 
 def read_knowledge(folder: Path, environment: type[Environment], options: BaseModel | None = None) -> Knowledge:
@@ -212,8 +214,8 @@ def _with_helpers(procedure: Procedure) -> str:
     tree = parse_python(procedure.code)
     end = 0 if isinstance(tree, Fault) or not tree.body else tree.body[0].end_lineno or 0
     lines = procedure.code.split("\n")
-    header = [line for line in lines[:end] if not line.strip().startswith("uses:")]
-    return "\n".join([*header, "", procedure.helpers.strip("\n"), "", *lines[end:]])
+    header = _USES.sub("", "\n".join(lines[:end]))
+    return "\n".join([header, "", procedure.helpers.strip("\n"), "", *lines[end:]])
 
 
 def _dump_by_type(parts: Mapping[str, BaseModel]) -> dict[str, Any]:

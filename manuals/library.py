@@ -48,7 +48,8 @@ class ProcedureLibrary:
 
     @cached_property
     def _by_type(self) -> Mapping[str, tuple[Path, Procedure]]:
-        every = ((path, procedure) for path in sorted(self.folder.glob("*.py")) for procedure in read_procedures(path))
+        files = sorted(self.folder.glob("*.py"))
+        every = ((path, each) for path in files for each in module_procedures(path) or [read_procedure(path)])
         return {each.type: (path, each) for path, each in every if each.type not in self._without}
 
     @cached_property
@@ -71,14 +72,15 @@ class ProcedureLibrary:
         return self._recalls[task.type]
 
 
-def read_procedures(path: Path) -> list[Procedure]:
-    """Return the procedures of a file, each with its own complete code. Raises BadProcedure."""
-    return module_procedures(path) or [read_procedure(path)]
-
-
 def module_procedures(path: Path) -> list[Procedure]:
-    """Return the procedures of a module that has several, each with its own complete code; [] for any other file."""
-    text = path.read_text(encoding="utf-8", errors="replace")
+    """Return the procedures of a module that has several, each with its own complete code; [] for any other file.
+
+    Raises BadProcedure.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return []
     tree = parse_python(text)
     if isinstance(tree, Fault):
         return []
@@ -100,12 +102,7 @@ def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tupl
     header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(docstring))}
     body = _body(text, tree, function)
     for kind, summary in _TYPE.findall(docstring):
-        fields = {
-            "world": header.get("world", ""),
-            "type": kind,
-            "source": header.get("source", ""),
-            **header,
-        }
+        fields = {"world": "", "type": kind, "source": "", **header}
         lines = "\n".join(f"{name}: {value}" for name, value in fields.items())
         yield kind, f'"""{summary or docstring.splitlines()[0]}\n\n{lines}\n"""\n{body}\n'
 

@@ -1,7 +1,7 @@
 """The manual as a value: prose in sections, and the assignment of rules to sections. Rules are kept elsewhere.
 
-``pieces`` splits Markdown into lines and code fences without any loss. Only ``\\n`` ends a line; a ``\\r`` or another
-control character is part of its line.
+``pieces`` splits Markdown into lines and fenced code blocks without any loss. Only ``\\n`` ends a line; a ``\\r`` or
+another control character is part of its line.
 """
 
 import re
@@ -17,9 +17,9 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 
 
 class Piece(NamedTuple):
-    """A line, or a whole code fence with both its marks; ``number`` is that of its first line, from 1.
+    """A line, or a whole fenced code block with its opening and closing lines.
 
-    ``info`` is the info string of a fence; None for a line.
+    ``number`` is that of its first line, from 1. ``info`` is the info string of a block; None for a line.
     """
 
     number: int
@@ -33,7 +33,7 @@ class Piece(NamedTuple):
 
     @property
     def body(self) -> str:
-        """The text between the marks of a fence."""
+        """The text between the opening and closing lines of a fenced code block."""
         return "\n".join(self.lines[1:-1])
 
 
@@ -57,7 +57,7 @@ def heading_level(line: str) -> int:
 
 
 def _match_opening(line: str) -> re.Match[str] | None:
-    """Match the mark that opens a fence. After backticks, the line must have no further backticks."""
+    """Match the opening line of a fenced code block. After its backticks, it must have no others."""
     match = _OPENING.fullmatch(line)
     return None if match is None or (match["fence"][0] == "`" and "`" in match["info"]) else match
 
@@ -71,7 +71,7 @@ def _fence_length(lines: list[str], start: int, fence: str) -> int:
 
 
 LEFT_OUT = "[left out for length]"
-"""Marks a gap in a shortened view; no line of a whole manual ends with it."""
+"""Marks a gap in a shortened view; outside of code, no line of a whole manual ends with it."""
 
 _READER = MarkdownIt("commonmark")
 
@@ -88,9 +88,11 @@ def _prose(text: str) -> str:
     prose = re.sub("\r\n?", "\n", text).strip()
     for piece in pieces(prose):
         if piece.info is None and heading_level(piece.text) in (1, 2, 3):
-            raise ValueError(f"prose holds the heading {piece.text.strip()!r}; headings there begin with #### or more")
+            raise ValueError(
+                f"prose contains the heading {piece.text.strip()!r}; headings in prose begin with #### or more"
+            )
         if piece.info is None and piece.text.rstrip().endswith(LEFT_OUT):
-            raise ValueError(f"prose holds a line that ends with {LEFT_OUT}, which stands for what is missing")
+            raise ValueError(f"prose contains a line that ends with {LEFT_OUT}, which marks what was left out")
     if not _is_closed(prose):
         raise ValueError(f"a code fence or an HTML comment is left open in the prose that begins {prose[:40]!r}")
     return prose

@@ -124,7 +124,10 @@ class _Part(NamedTuple):
 
 
 def parse(text: str) -> tuple[Manual, tuple[Rule, ...]]:
-    """Return the manual and its rules, in reading order and without logs. Raises BadManual, which names the line."""
+    """Return the manual and its rules, in reading order and without logs.
+
+    Raises BadManual, which names the line or quotes the prose at fault.
+    """
     try:
         return _read(list(_parts(_unix_lines(text.removeprefix("\ufeff")))))
     except ValueError as error:
@@ -201,8 +204,10 @@ def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
         line = piece.text.rstrip() if piece.info is None else ""
         if line == EXAMPLE or line.startswith(BUILDS_ON):
             mark = EXAMPLE if line == EXAMPLE else BUILDS_ON
-            if groups[EXAMPLE] or groups[mark]:
+            if groups[mark]:
                 raise ValueError(f"line {piece.number}: {line!r} may occur once, after the rule's content")
+            if groups[EXAMPLE]:
+                raise ValueError(f"line {piece.number}: {line!r} must come before {EXAMPLE!r}")
             current = mark
         groups[current].append(piece)
     return {mark: _trimmed(group) for mark, group in groups.items()}

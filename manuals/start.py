@@ -114,13 +114,12 @@ def _renumbered(start: Start, first: int) -> Start:
         return _ID.sub(lambda match: new.get(match[0], match[0]), text)
 
     rules = [
-        Rule(
-            id=new[rule.id],
-            type=rule.type,
-            content=renamed(rule.content),
-            example=renamed(rule.example),
-            log=tuple(map(renamed, rule.log)),
-            builds_on=tuple(map(renamed, rule.builds_on)),
+        rule.model_copy(
+            update={
+                "id": new[rule.id],
+                **{name: renamed(getattr(rule, name)) for name in ("content", "example", "check")},
+                **{name: tuple(map(renamed, getattr(rule, name))) for name in ("log", "builds_on")},
+            }
         )
         for rule in start.rules
     ]

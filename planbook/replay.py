@@ -25,11 +25,12 @@ from planbook.planner import (
     play,
 )
 from planbook.runs import Entry, Run, last_path, recorded_endings
-from planbook.wording import UNPLAYED, describe, outcome_of, why
+from planbook.wording import describe, outcome_of, why
 from planbook.workers import EpisodeWorker, Hosting, RepeatedModel, Steering, in_threads, replies_by_place, workers_of
 
 OnComparison = Callable[[Entry, "Comparison"], None]
 Events = Mapping[Any, Body]
+"""Events of an episode by scope, kind and number."""
 NOT_COMPARED = ("heard", "versions", "sitting", "control")
 """Kinds of events that do not describe the course of an episode."""
 NUMBER = re.compile(r"\d+")
@@ -81,9 +82,6 @@ class _Renaming:
         return same_kind and self._now.setdefault(then, now) == now and self._then.setdefault(now, then) == then
 
 
-Recorded = Mapping[tuple[str, str, int], Body]
-
-
 class Sameness(StrEnum):
     """The result of comparing a replayed episode with its recording."""
 
@@ -92,7 +90,7 @@ class Sameness(StrEnum):
     """The episode differs only in ids that the environment declares, each renamed in the same way throughout."""
     DIFFERENT = "different"
     NOT_COMPARED = "not compared"
-    """The recording has no ending, or was BROKEN."""
+    """The episode has no recorded ending, was BROKEN or NOT_RUN, or cannot be played in the environment now."""
 
 
 class Comparison(BaseModel):
@@ -123,7 +121,7 @@ class Recording:
     Spans are not compared: they follow from the other events.
     """
 
-    def __init__(self, recorded: Recorded) -> None:
+    def __init__(self, recorded: Events) -> None:
         self._recorded = recorded
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
@@ -139,7 +137,7 @@ class Recording:
 class NewEvents(MemoryJournal):
     """A journal of the new events. From the recording it returns only what the planner recalled."""
 
-    def __init__(self, recorded: Recorded) -> None:
+    def __init__(self, recorded: Events) -> None:
         super().__init__()
         self._recorded = recorded
 
@@ -152,7 +150,7 @@ class NewEvents(MemoryJournal):
 
 
 def replay_run(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
-    """Play every recorded episode again in threads and compare it. Returns False if Ctrl-C stopped the replay."""
+    """Play every recorded episode again in threads and compare it; return False if Ctrl-C stopped the replay."""
     entries, endings, steering = run.entries(), recorded_endings(run), Steering()
     waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
     compared: queue.SimpleQueue[tuple[Entry, Comparison]] = queue.SimpleQueue()
@@ -179,7 +177,7 @@ def replay_run(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
 
 def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending | None) -> Comparison:
     """Play an episode again, and compare it with its recording; ``ending`` is the recorded one."""
-    if ending is None or ending.outcome in UNPLAYED:
+    if ending is None or not ending.outcome.played:
         return Comparison(sameness=Sameness.NOT_COMPARED)
     path = last_path(run, entry)
     recorded = {(row.scope, row.kind, row.n): row.body for row in run.store.events(path)}
@@ -212,7 +210,7 @@ def describe_mismatch(mismatch: JournalMismatch) -> Comparison:
 
 
 def _with_ending(
-    run: Run, entry: Entry, path: str, worker: EpisodeWorker, recorded: Recorded, comparison: Comparison
+    run: Run, entry: Entry, path: str, worker: EpisodeWorker, recorded: Events, comparison: Comparison
 ) -> Comparison:
     """Play the episode to its end with the recorded replies, and add a changed verdict or a renaming of ids."""
     roles, journal = worker.roles, NewEvents(recorded)

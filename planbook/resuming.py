@@ -166,7 +166,7 @@ def prepare_fork(
     from planbook.planner import read_trajectory
 
     with closing(Run.open(folder)) as run:
-        episode = read_trajectory(path := last_path(run, entry), run.store.events(path))
+        episode = read_trajectory(path := last_path(run, entry), run.store.events(path), entry.task)
         models, builds = run.config.models, run.config.learning is not None
     actions = sum(len(played.steps) for played in episode.rounds)
     if not 0 <= at <= actions:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from planbook.planner import NOT_JUDGED, Cell, Ending, FeedbackKind, Outcome, Step, call_of
+from planbook.planner import NOT_JUDGED, Cell, Ending, FeedbackKind, Step, call_of
 
 NO_FIGURE = "-"
 """Shown in place of a missing figure."""
@@ -53,8 +53,6 @@ def harmless(text: str) -> str:
     return text if text.isprintable() else _CONTROL.sub(lambda char: repr(char[0])[1:-1], text)
 
 
-UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
-"""Outcomes that say nothing about the planner."""
 UNJUDGED = "not judged here"
 TYPE_SOLVED = "type_solved"
 """Cause of a building task that was skipped because its type had been solved often enough in a row."""

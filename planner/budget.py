@@ -39,7 +39,7 @@ class Ledger(Protocol):
     """The account of a run, shared by its threads and, in the run's store, by its processes."""
 
     def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
-        """Reserve an amount for a call, in one atomic step, if ``allows`` returns True. Return whether it did."""
+        """Reserve an amount for a call, in one atomic step, if ``allows`` returns True. Return True if it did."""
 
     def settle(self, call: str, spent: Amount) -> None:
         """Replace the reservation of a call by its cost."""
@@ -300,7 +300,7 @@ def _amount_text(name: str, amount: float) -> str:
 def _number(name: str, amount: float) -> str:
     if name == "money":
         return f"${amount:,.4f}".rstrip("0").rstrip(".")
-    return f"{round(amount, 2):,g}" if name == "seconds" else f"{amount:,}"
+    return f"{round(amount, 2):,.12g}" if name == "seconds" else f"{amount:,}"
 
 
 def amount_of(spent: Spent) -> Amount:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from planbook.envs import UNKNOWN as UNKNOWN_ARGUMENT
-from planbook.envs import Action, ActionSpec, Beliefs, Environment, Preconditions, Task
+from planbook.envs import Action, ActionSpec, Beliefs, Environment, MissingRequirement, Preconditions, Task
 from planbook.planner.agent import AGENT, TASK, plan_attributes
+from planbook.planner.errors import environment_errors
 from planbook.planner.types import Step
 from planbook.sandbox import UNKNOWN, Fault, Impossible, dry_run
 
-_PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
+_PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool}
 
 
 EARLIER_CELLS = 0
@@ -100,10 +101,12 @@ def dry_run_of(
     """Return a function that finds the actions of an episode's next cell that are certain to fail when reached.
 
     ``steps`` returns the steps before the cell; ``plan_task`` is the ``task`` of plan code. The function finds nothing
-    if no preconditions are declared.
+    if no preconditions are declared. Raises MissingRequirement, and EpisodeBroken for other errors of the environment.
     """
-    declared = environment.preconditions(task, environment.options)
+    with environment_errors(but=MissingRequirement):
+        declared = environment.preconditions(task, environment.options)
 
+    @environment_errors()  # the preconditions may be functions of the environment
     def find(code: str) -> list[Fault]:
         if declared is None:
             return []

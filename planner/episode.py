@@ -31,7 +31,7 @@ from planbook.planner.scope import Scope
 from planbook.planner.spans import AnyPayload, Claim, Span
 from planbook.planner.streaming import PlanResult, StreamedPlan, StreamingPlan, stream_feedback
 from planbook.planner.thought import as_plan
-from planbook.planner.types import Cell, Ending, EpisodeSettings, Feedback, FeedbackKind, Plan, Step, Thought
+from planbook.planner.types import Cell, Ending, EpisodeSettings, Feedback, FeedbackKind, Outcome, Plan, Step, Thought
 from planbook.sandbox import Sandbox
 
 OBSERVATION = TypeAdapter(Observation)
@@ -95,7 +95,8 @@ class Episode:
         if self.task.goal != self._own_task.goal:
             text = self.observation.text.replace(self._own_task.goal, self.task.goal)
             self.observation = replace(self.observation, text=text)
-        self._round.record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
+        observation = OBSERVATION.dump_python(self.observation, mode="json")
+        self._round.record("task", task=self.task.model_dump(mode="json"), observation=observation)
         if self.environment.ended:
             raise RoundOver("The world's episode was over before it began.")
         return self.observation
@@ -114,7 +115,7 @@ class Episode:
     def recall(self, match: Match | None = None) -> Recall:
         """Return the memory's knowledge about the task, or about tasks of the matched type.
 
-        The memory is queried once; later calls read the journal.
+        Without ``match``, the memory is queried once; later calls read the journal.
         """
         scope = self._round.child("matched") if match else self._scope
         task = self.task.model_copy(update={"type": match.type, "params": match.params}) if match else self.task
@@ -185,9 +186,9 @@ class Episode:
     ) -> PlanResult:
         """Ask a model for a plan and run it, like ``ask`` and ``run``. Return the feedback and the conversation.
 
-        In the conversation, a mark stands between the statement that failed, was refused or ended the cell and any code
-        after it. If the episode streams, each statement runs as soon as it has arrived, and the reply
-        is stopped after that statement.
+        If the episode streams, each statement runs as soon as it has arrived, and the reply is stopped after a
+        statement that fails, is refused or ends the cell. In the conversation, a mark follows the statement at which
+        the plan ended, if code comes after it.
         """
         frame = self._innermost()
         frame.begin_cell(actions, len(self.steps))
@@ -234,18 +235,11 @@ class Episode:
     ) -> Iterator[Frame]:
         """Open a namespace for the cells run inside. It holds the actions, and the given functions and helpers.
 
-        A function with the name of an action replaces it. ``task`` overrides fields of the plan's ``task``, such as
-        goal and params. With ``dry_run``, cells whose actions cannot succeed are refused, regardless of the settings.
+        A function with the name of an action replaces it; such a frame has no dry run. ``task`` overrides fields of the
+        plan's ``task``. With ``dry_run``, cells whose actions cannot succeed are refused, regardless of the settings.
         """
         scope = self.current_scope.child(name)
-        frame = self._open_frame(scope, functions or {}, helpers, task or {})
-        if (dry_run or self.settings.dry_run) and not any(name.startswith(f"{AGENT}.") for name in functions or {}):
-            from planbook.planner.dry_runs import dry_run_of  # few runs check their cells in this way
-
-            seen = {**seen_task(self.task, self.observation), **(task or {})}
-            frame.dry_run = dry_run_of(
-                self.environment, self._own_task, frame.functions, seen, lambda: self.steps[: frame.first_step]
-            )
+        frame = self._open_frame(scope, functions or {}, helpers, task or {}, dry_run or self.settings.dry_run)
         try:
             yield frame
         finally:
@@ -254,8 +248,9 @@ class Episode:
     def mark(self) -> Mark:
         """Return a mark of the current moment: the environment and the innermost frame."""
         frame = self._innermost()
-        number = frame.new_mark()
-        return Mark(frame.path, number, self.environment.snapshot(), frame.session.mark(), frame.names, len(self.steps))
+        with environment_errors():
+            snapshot = self.environment.snapshot()
+        return Mark(frame.path, frame.new_mark(), snapshot, frame.session.mark(), frame.names, len(self.steps))
 
     def rewind(self, mark: Mark) -> Observation:
         """Restore environment and namespace to a mark of this frame. Later steps are marked as undone, but still count.
@@ -302,7 +297,7 @@ class Episode:
         """Return the ending for the current state and the environment's verdict."""
         used_up, incomplete = self._used_up, self._incomplete if self.whole_plans else 0
         ending = ending_of(self._judgement(), self.feedbacks, self.actions, used_up=used_up, incomplete=incomplete)
-        if ending.cause == FeedbackKind.CHECK and self._refused == MAX_REFUSED:
+        if ending.outcome is Outcome.FAILURE and self._refused == MAX_REFUSED:
             return ending.model_copy(update={"message": f"{MAX_REFUSED} plans in a row did not pass the check"})
         return ending
 
@@ -371,12 +366,21 @@ class Episode:
     # Frames and cells.
 
     def _innermost(self) -> Frame:
-        return self._frames.innermost or self._open_frame(self._round, {}, "", {})
+        return self._frames.innermost or self._open_frame(self._round, {}, "", {}, self.settings.dry_run)
 
-    def _open_frame(self, scope: Scope, functions: Functions, helpers: str, changes: Mapping[str, JsonValue]) -> Frame:
+    def _open_frame(
+        self, scope: Scope, functions: Functions, helpers: str, changes: Mapping[str, JsonValue], dry_run: bool
+    ) -> Frame:
         task = {**seen_task(self.task, self.observation), **changes}
         seed = f"{self.settings.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
-        return self._frames.open(scope, task, seed, functions, helpers)
+        frame = self._frames.open(scope, task, seed, functions, helpers)
+        if dry_run and not any(name.startswith(f"{AGENT}.") for name in functions):
+            from planbook.planner.dry_runs import dry_run_of  # few runs check their cells in this way
+
+            frame.dry_run = dry_run_of(
+                self.environment, self._own_task, frame.functions, task, lambda: self.steps[: frame.first_step]
+            )
+        return frame
 
     def _steps_of_cell(self, frame: Frame) -> CellSteps:
         """Return the steps of the frame's cell, and of the frames opened in it."""
@@ -389,12 +393,8 @@ class Episode:
         self._round.record("cell", **cell.model_dump(mode="json"))
         frame.cells += 1
         self.cells.append(cell)
-        self._refused = self._refused + 1 if feedback.kind is FeedbackKind.CHECK else 0
-        if self._refused == MAX_REFUSED:
-            raise EpisodeOver(f"{MAX_REFUSED} plans in a row did not pass the check.")
+        if self._refused < MAX_REFUSED:  # else a plan that this cell's code ran has ended the episode
+            self._refused = self._refused + 1 if feedback.kind is FeedbackKind.CHECK else 0
+            if self._refused == MAX_REFUSED:
+                raise EpisodeOver(f"{MAX_REFUSED} plans in a row did not pass the check.")
         return feedback
-
-
-def _plain(observation: Observation) -> JsonValue:
-    plain: JsonValue = OBSERVATION.dump_python(observation, mode="json")
-    return plain

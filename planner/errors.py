@@ -124,11 +124,11 @@ class NoPlan(EpisodeOver):
 
 
 class EpisodeBroken(BaseException):
-    """The environment or the engine failed while a cell was running."""
+    """The environment or the engine failed. The episode counts as BROKEN."""
 
 
 class EpisodeStopped(BaseException):
-    """The user stopped the run while a cell was running."""
+    """The user stopped the run, which can be resumed."""
 
 
 class BudgetEnded(BaseException):
@@ -163,7 +163,7 @@ _PACKAGE = Path(__file__).parent
 def environment_errors(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
     """Turn the environment's errors, except those of type ``but``, into EpisodeBroken. They never reach the plan.
 
-    The first line of the message names the place where the error was raised; the traceback follows.
+    Except for EnvsError, the message names the place where the error was raised, if known, and gives the traceback.
     """
     try:
         yield
@@ -173,5 +173,5 @@ def environment_errors(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
         raise EpisodeBroken(f"{type(error).__name__}: {error}") from error
     except (Exception, SystemExit) as error:
         place, trace = raised_at(error, besides=[_PACKAGE])
-        message = f"the world raised {type(error).__name__}: {error}"
+        message = f"the environment raised {type(error).__name__}: {error}"
         raise EpisodeBroken(f"{message} ({place})\n{trace}" if place else message) from error

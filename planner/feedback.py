@@ -6,15 +6,10 @@ from functools import cached_property
 
 from planbook.envs import Environment, Observation
 from planbook.planner.agent import call_of
+from planbook.planner.errors import environment_errors
 from planbook.planner.rendered import Rendered
 from planbook.planner.types import Feedback, FeedbackKind, Step
 from planbook.sandbox import CellResult, Fault, FaultKind
-
-KIND_OF_FAULT = {
-    FaultKind.CHECK: FeedbackKind.CHECK,
-    FaultKind.RAISED: FeedbackKind.RAISED,
-    FaultKind.LIMIT: FeedbackKind.LIMIT,
-}
 
 
 @dataclass(frozen=True)
@@ -31,6 +26,7 @@ class CellSteps:
         return Rendered.of("\n".join(part.rstrip() for part in parts if part), steps, self.before, output, faults)
 
     @cached_property
+    @environment_errors()
     def briefs(self) -> Sequence[str]:
         """The observation of each action in a short form."""
         befores = [self.before, *(step.observation for step in self.steps)]
@@ -60,10 +56,9 @@ class CellSteps:
 
     def last_observation(self) -> str:
         """Return the last observation in full; empty if the report already shows it."""
-        last = self.steps[-1].observation if self.steps else None
-        if last is None or self.environment.brief(last, self.before) == last.text:
+        if not self.steps or self.briefs[-1] == (text := self.steps[-1].observation.text):
             return ""
-        return f"What is there now:\n{last.text}"
+        return f"What is there now:\n{text}"
 
 
 def faults_feedback(faults: Sequence[Fault], environment: Environment) -> Feedback:
@@ -101,7 +96,7 @@ def result_feedback(result: CellResult, steps: CellSteps) -> Feedback:
         ended = "The code ran to its end; the task is not done yet."
         return _feedback(FeedbackKind.UNFINISHED, ended, result.output, steps, result.faults)
     ending = f"The code ended in an error.\n{steps.without_repeats(str(fault))}"
-    return _feedback(KIND_OF_FAULT[fault.kind], ending, result.output, steps, result.faults)
+    return _feedback(FeedbackKind(fault.kind), ending, result.output, steps, result.faults)
 
 
 def end_feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps) -> Feedback:
@@ -118,6 +113,7 @@ def _feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps, fa
     return Feedback(kind=kind, text=text, line=line, faults=tuple(faults), output=output)
 
 
+@environment_errors()
 def _state(environment: Environment) -> str:
     state = environment.state()
     return f"Current state: {state}" if state else ""

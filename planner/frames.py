@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from planbook.envs import Action, Environment, Snapshot
 from planbook.planner.agent import AGENT, TASK, plan_attributes
-from planbook.planner.errors import CellOver, EpisodeBroken, FunctionError
+from planbook.planner.errors import CellOver, EpisodeBroken, FunctionError, environment_errors
 from planbook.planner.scope import Scope
 from planbook.sandbox import (
     CellResult,
@@ -51,7 +51,7 @@ class Frame:
     modules: Sequence[str]
     cells: int = 0
     dry_run: Callable[[str], list[Fault]] = lambda code: []
-    """Returns a fault for each action of a cell that cannot succeed; none where dry runs are off."""
+    """Returns a fault for each action of a cell that cannot succeed; none if the frame has no dry run."""
     actions: int | None = None
     """Number of actions that the running cell may still take; None if only the episode limits them."""
     first_step: int = 0
@@ -156,16 +156,11 @@ class Frames:
             seed=seed,
             meanwhile=self._meanwhile,
         )
-        frame = Frame(
-            scope,
-            session,
-            callables,
-            plan_attributes(type(self._environment)),
-            frozenset({TASK}),
-            self._environment.modules,
-        )
+        environment = self._environment
+        attributes = plan_attributes(type(environment))
+        frame = Frame(scope, session, callables, attributes, frozenset({TASK}), environment.modules)
         self._open.append(frame)
-        for source, code in (("world's helpers", self._environment.helpers), ("helpers", helpers)):
+        for source, code in (("world's helpers", environment.helpers), ("helpers", helpers)):
             if not code:
                 continue
             with unwrap_method_errors():
@@ -185,6 +180,7 @@ class Frames:
         while self._open:
             self._open.pop().session.close()
 
+    @environment_errors()
     def _attributes(self) -> dict[str, JsonValue]:
         return {f"{AGENT}.{name}": value for name, value in self._environment.attribute_values().items()}
 

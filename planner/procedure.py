@@ -42,24 +42,28 @@ class Procedure(Record):
 def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) -> Procedure:
     """Parse the text of a procedure file. Raises BadProcedure, which describes the header."""
     header = _header(text, name)
-    fields = dict(line.split(":", 1) for line in header[1:] if ":" in line)
-    fields = {key.strip(): value.strip() for key, value in fields.items()}
+    lines = (line.partition(":") for line in header[1:])
+    fields = {key.strip(): value.strip() for key, colon, value in lines if colon}
     if missing := [key for key in REQUIRED if not fields.get(key)]:
         raise BadProcedure(f"{name}: the header lacks {', '.join(missing)}; {FORM}")
     if unknown := sorted(set(fields) - {*REQUIRED, *OPTIONAL}):
         raise BadProcedure(f"{name}: the header has unknown lines {', '.join(unknown)}; {FORM}")
-    helpers = _helpers(fields["uses"], name, helpers_folder) if "uses" in fields else ""
+    uses = fields["uses"].split(",") if "uses" in fields else ()
+    helpers = "\n\n".join(_helper(helper.strip(), name, helpers_folder) for helper in uses)
     required = {key: fields[key] for key in REQUIRED}
     return Procedure(name=name, summary=header[0], code=text, helpers=helpers, **required)
 
 
 def read_procedure(path: Path) -> Procedure:
-    """Read a procedure file. Helper files are in a folder ``helpers`` beside the file's folder."""
+    """Read a procedure file. Its helper files are in the folder ``../helpers``. Raises BadProcedure."""
+    return parse_procedure(_read(path), path.name, path.parent.parent / "helpers")
+
+
+def _read(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadProcedure(f"{path}: cannot be read: {error}") from error
-    return parse_procedure(text, path.name, path.parent.parent / "helpers")
 
 
 def checked_procedure(
@@ -106,12 +110,8 @@ def _header(text: str, name: str) -> list[str]:
     return docstring.strip().splitlines()
 
 
-def _helpers(uses: str, name: str, folder: Path | None) -> str:
-    return "\n\n".join(_helper(helper.strip(), name, folder) for helper in uses.split(","))
-
-
 def _helper(helper: str, name: str, folder: Path | None) -> str:
     path = (folder / f"{helper}.py") if folder else None
     if path is None or not helper.isidentifier() or not path.is_file():
         raise BadProcedure(f"{name}: uses {helper!r}, but there is no helper file {path or helper}")
-    return path.read_text(encoding="utf-8")
+    return _read(path)

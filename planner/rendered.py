@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, JsonValue, PlainSerializer, WrapValidator
 
-WORDING = frozenset({"about", "action_docs", "demonstrations", "examples", "fence", "hint", "message", "surface"})
+WORDING = frozenset({"about", "action_docs", "demonstrations", "examples", "fence", "hint", "message"})
 """Variables and fields that hold wording rather than data: descriptions, advice, worked examples, fences."""
 PLACES = frozenset({"order", "path", "scope"})
 """Fields that hold a place in a run; it differs between two runs of the same episode."""

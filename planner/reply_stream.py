@@ -42,7 +42,7 @@ class ReplyReader(Protocol[Read_co]):
 
 
 def broke_off(reply: Reply) -> bool:
-    """Return True if a reply that is not complete may have ended inside its code: which then is not a whole plan."""
+    """Return True if an incomplete reply may have ended inside its code, which is then not a whole plan."""
     if reply.finish == "stop":
         return False
     whole = read_reply(reply.text)

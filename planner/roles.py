@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import JsonValue
@@ -27,15 +28,15 @@ REPAIRS = 2
 """Number of times that a model is asked to repair an unusable reply."""
 POLL_SECONDS = 0.05
 """Seconds between two checks of the budget, while a call waits for others to end."""
-_MAX_BRACKETS = 200
+_MAX_BRACKETS = 10_000
 """Maximum number of brackets that are tried as the beginning of a JSON value."""
-_FENCE = re.compile(r"^[ \t]*+(`{3,}+)[ \t]*+(?:json)?[ \t]*+\n", re.MULTILINE | re.IGNORECASE)
-_OPENERS: Mapping[type | None, str] = {dict: "{", list: "[", None: "{["}
-_KIND_NAMES: Mapping[type | None, str] = {
-    dict: "an object in braces, {...}",
-    list: "a list in brackets, [...]",
-    None: "a value",
+_FENCE = re.compile(r"^[ \t]*+(`{3,}+)([^`\n]*+)\n", re.MULTILINE)
+_KINDS: Mapping[type | None, tuple[str, str]] = {
+    dict: ("{", "an object in braces, {...}"),
+    list: ("[", "a list in brackets, [...]"),
+    None: ("{[", "a value"),
 }
+"""The brackets that begin a JSON value of each kind, and its name in messages."""
 
 
 class Sample(NamedTuple):
@@ -161,22 +162,27 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
     fenced = (_whole(block, problems) for block in _fenced_blocks(text))
     candidates = [value for values in fenced for value in values if kind is None or isinstance(value, kind)]
     candidates = candidates or (_whole(text, problems) if kind is None else [])
-    candidates = candidates or _bare(text, _OPENERS[kind], problems)
+    openers, name = _KINDS[kind]
+    candidates = candidates or _bare(text, openers, problems)
     if candidates:
         return candidates[-1]
     reason = f": {max(problems)[1]}" if problems else ""
-    raise ValueError(f"there is no JSON in the reply that can be read as {_KIND_NAMES[kind]}{reason}")
+    raise ValueError(f"there is no JSON in the reply that can be read as {name}{reason}")
 
 
 def _fenced_blocks(text: str) -> Iterator[str]:
-    """Yield the contents of fenced blocks. Each kind of fence that is never closed is searched for only once."""
+    """Yield the contents of fenced blocks of JSON, or of no language.
+
+    If a fence is never closed, its closing fence is searched for only once.
+    """
     unclosed, at = set[str](), 0
     while fence := _FENCE.search(text, at):
         at = fence.end()
         if fence[1] in unclosed:
             continue
-        if end := re.compile(rf"\n[ \t]*+{fence[1]}[ \t]*+$", re.MULTILINE).search(text, at):
-            yield text[at : end.start()]
+        if end := re.compile(rf"\n[ \t]*+{fence[1]}[ \t]*+$", re.MULTILINE).search(text, at - 1):
+            if fence[2].strip().lower() in ("", "json"):
+                yield text[at : end.start()]
             at = end.end()
         else:
             unclosed.add(fence[1])
@@ -186,15 +192,16 @@ def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
     try:
         value, end = _decode(text, len(text) - len(text.lstrip()))
     except _Unreadable as error:
-        problems.append(error.problem)
+        problems.append(error.args)
         return []
     if rest := text[end:].strip():
-        problems.append((end, f"something stands after the value: {rest[:40]!r}"))
+        problems.append((end, f"there is text after the value: {rest[:40]!r}"))
         return []
     return [value]
 
 
 def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
+    """Return the JSON values in a text. If one cannot be read, the search goes on after the place of its fault."""
     values: list[JsonValue] = []
     opener, place = re.compile(f"[{re.escape(openers)}]"), 0
     for _ in range(_MAX_BRACKETS):
@@ -204,34 +211,38 @@ def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[Json
             value, place = _decode(text, match.start())
             values.append(value)
         except _Unreadable as error:
-            problems.append(error.problem)
-            place = match.end()
+            problems.append(error.args)
+            place = max(match.end(), error.args[0])
     return values
 
 
 class _Unreadable(ValueError):
-    def __init__(self, at: int, why: str) -> None:
-        self.problem = (at, why)
-        super().__init__(why)
+    """JSON that cannot be read. Its arguments are the place from which to search on, and the reason."""
 
 
 def _decode(text: str, start: int) -> tuple[JsonValue, int]:
+    """Return the JSON value that begins at ``start``, and its end."""
+    faults: list[str] = []
+    decoder = json.JSONDecoder(object_pairs_hook=partial(_unique, faults), parse_constant=partial(_constant, faults))
     try:
-        return _DECODER.raw_decode(text, start)
+        value, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise _Unreadable(error.pos, f"{error.msg} at {text[error.pos : error.pos + 30]!r}") from error
+        place = repr(text[error.pos : error.pos + 30]) if error.pos < len(text) else "the end of the text"
+        is_open = error.msg.startswith("Unterminated string")  # then it holds everything that follows
+        reason = f"{error.msg.removesuffix(' at')} at {place}"
+        raise _Unreadable(len(text) if is_open else error.pos, reason) from error
     except RecursionError:
-        raise _Unreadable(start, "it is nested too deeply") from None
+        raise _Unreadable(len(text), "it is nested too deeply") from None
+    if faults:
+        raise _Unreadable(end, faults[0])
+    return value, end
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(faults: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if twice := sorted(key for key, times in Counter(key for key, _ in pairs).items() if times > 1):
-        raise _Unreadable(0, f"the key {twice[0]!r} stands twice in one object")
+        faults.append(f"the key {twice[0]!r} appears twice in one object")
     return dict(pairs)
 
 
-def _no_number(name: str) -> JsonValue:
-    raise _Unreadable(0, f"{name} is no number of JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number)
+def _constant(faults: list[str], name: str) -> None:
+    faults.append(f"{name} is not a JSON number")

@@ -1,8 +1,8 @@
 """Scopes: numbered places in the journal. Events are recorded there, and read from there on a repeat."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from itertools import count
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count, takewhile
 from typing import Any, TypeVar
 
 from pydantic import JsonValue
@@ -94,7 +94,7 @@ class Scope:
 
         ``read`` raises ValueError for an unusable reply. Its message is then sent to the model, which may repair its
         reply up to ``Roles.repairs`` times; the conversation leaves unusable replies out. Raises UnusableReply after
-        the last repair, ModelError if no model answers, and BudgetEnded.
+        the last repair or if the prompt does not fit the context, ModelError if no model answers, and BudgetEnded.
         """
         return self.stream(role, prompt, lambda note: WholeReply(read), history=history, sample=sample, **variables)
 
@@ -153,7 +153,8 @@ class Scope:
         recorded: Any = self.journal.get(self.path, "ask", number)
         if recorded is not None:
             return self._recorded_reply(number, request, prompt_data, recorded, new_reader)
-        stream = ReplyStream(lambda: new_reader(lambda text: self._hear(number, text)), self._heard_before(number))
+        before = self._pieces_before(number)
+        stream = ReplyStream(lambda: new_reader(lambda text: self._record_piece(number, text)), before)
         question = asking(f"{role}: {template}", f"{self.path}/{number}", prompt_data)
         with question, self.roles.reserved(role, fitted.messages):
             on_text = None if stream.reader.waits else stream
@@ -191,24 +192,20 @@ class Scope:
         compared = request.keys() - {"messages"} if may_be_reworded else request.keys()
         if different := [key for key, value in request.items() if key in compared and recorded[key] != value]:
             raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
-        stream = ReplyStream(lambda: new_reader(lambda text: self._hear(number, text, to_write=False)), "")
+        stream = ReplyStream(lambda: new_reader(lambda text: self._record_piece(number, text, to_write=False)), "")
         stream.repeat(reply := Reply.model_validate(recorded["reply"]))
         return reply, stream.reader
 
-    def _hear(self, ask: int, text: str, *, to_write: bool = True) -> None:
+    def _record_piece(self, ask: int, text: str, *, to_write: bool = True) -> None:
         number = self._next("heard")
         if to_write:
             record(self.journal, self.path, "heard", number, {"ask": ask, "text": text})
 
-    def _heard_before(self, ask: int) -> str:
+    def _pieces_before(self, ask: int) -> str:
         """Return the pieces of an unfinished reply that an earlier invocation recorded."""
-        texts: list[str] = []
-        for number in count(self._events["heard"]):
-            body: Any = self.journal.get(self.path, "heard", number)
-            if body is None or body["ask"] != ask:
-                return "".join(texts)
-            texts.append(body["text"])
-        return ""
+        bodies = (self.journal.get(self.path, "heard", number) for number in count(self._events["heard"]))
+        pieces: Iterator[Any] = takewhile(lambda body: body is not None and body["ask"] == ask, bodies)
+        return "".join(piece["text"] for piece in pieces)
 
     def _next(self, kind: EventKind) -> int:
         number = self._events[kind]

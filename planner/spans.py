@@ -101,7 +101,7 @@ class Span(Generic[AnyPayload]):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        """End the span. An exception that stops the run leaves it open, since the episode resumes from there."""
+        """End the span, unless an exception was raised in it: a stopped episode resumes inside the span."""
         if error is None:
             self.end()
 

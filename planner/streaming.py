@@ -132,15 +132,14 @@ class StreamingPlan:
             self._run_rest(reply)
         if self._refused and not self.ran and self._refused[0].type == "syntax":
             raise ValueError(str(self._refused[0]))
-        lines, before = self._reply.code.split("\n"), self._reply.before
-        if self._whole is not None:
-            lines, before = self._whole.code.split("\n"), self._whole.before
+        written = self._reply if self._whole is None else self._whole
+        lines = written.code.split("\n")
         cut = self._whole is None and self._stop is None
         last = self._stop.last_line if self._stop else self._ran_to if cut else len(lines)
         code = "\n".join(lines if self.waits else lines[:last])
         return StreamedPlan(
             code=code,
-            thought=read_thought("\n".join(code_lines(before))),
+            thought=read_thought("\n".join(code_lines(written.before))),
             result=self._result(code),
             refused=self._refused,
             ran_to=self._ran_to,

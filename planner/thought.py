@@ -37,15 +37,9 @@ def read_thought(text: str) -> Thought:
     segments: dict[str, str] = {}
     for segment, body in _segments(text):
         segments[segment] = f"{segments.get(segment, '')}\n{body}".strip()
+    segments.pop("code", None)
     rule_ids = tuple(dict.fromkeys(map(str.lower, RULE_ID.findall(segments.get("rules", "")))))
-    return Thought(
-        text=_without_last_heading(text),
-        understanding=segments.get("understanding", ""),
-        mistakes=segments.get("mistakes", ""),
-        rules=segments.get("rules", ""),
-        rule_ids=rule_ids,
-        plan=segments.get("plan", ""),
-    )
+    return Thought(text=_without_last_heading(text), rule_ids=rule_ids, **segments)
 
 
 def _segments(text: str) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""The trajectory: a whole episode read back from its events. It is the only reader of these events.
+"""The trajectory: a whole episode read back from its events.
 
 Prompts, learning, the report, ``show``, export, import and ``rerun`` use it, and `planbook export` writes its JSON.
-``order`` is a moment of the episode, by which everything is sorted in order of time. ``scope`` is the place:
+``order`` is a moment of the episode; everything is sorted by it. ``scope`` is the place:
 ``round/0``, or the namespace of a nested plan inside it, such as ``round/0/plan/1/execute/0``.
 """
 
@@ -65,7 +65,7 @@ class Rewind(TrajectoryPart):
     order: int = Field(ge=0)
     scope: str
     kept: int = Field(ge=0)
-    """Number of the round's steps, from its beginning, that still count as done; the later ones are undone."""
+    """Number of the round's steps before the moment returned to; the later ones are undone."""
 
 
 class Round(TrajectoryPart):
@@ -86,7 +86,7 @@ class Round(TrajectoryPart):
     steps: tuple[Step, ...] = ()
     """Steps of all cells, in order; ``scope`` and ``cell`` name a step's cell.
 
-    A cell that never ended has only steps.
+    A cell that never ended is not in ``cells``; only its steps are here.
     """
     rewinds: tuple[Rewind, ...] = ()
 
@@ -173,7 +173,7 @@ def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
 
 
 def read_trajectory(path: str, events: Iterable[RecordedEvent], task: Task | None = None) -> Trajectory:
-    """Read the episode at ``path``, finished or not, from the events of its scope and below, in order.
+    """Read the episode at ``path``, finished or not, from the events of its scope and its rounds, in order.
 
     ``task`` stands in for that of an episode that has not begun; without it, such an episode raises LookupError.
     """

@@ -13,20 +13,20 @@ from planbook.sandbox import Fault, Limits
 
 
 class FeedbackKind(StrEnum):
-    """The kind of a cell's result."""
+    """The kind of a cell's result. It includes the values of ``FaultKind``."""
 
     DONE = "done"
     """The environment's episode is over."""
     UNFINISHED = "unfinished"
-    """The cell ran to its end; the task is not done."""
+    """The cell ended without an error; the task is not done."""
     PARSE = "parse"
     """No usable reply."""
     CHECK = "check"
-    """Refused before running."""
+    """The plan, or the rest of it, was refused before it ran."""
     RAISED = "raised"
     """The plan raised an exception."""
     LIMIT = "limit"
-    """It reached a limit of the sandbox, or the episode's limit on actions."""
+    """It reached a limit of the sandbox, or ended the episode by one of the episode's limits."""
 
 
 ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RAISED, FeedbackKind.LIMIT})
@@ -104,7 +104,7 @@ class Feedback(Record):
 class Thought(Record):
     """The text before a planner's code. ``text`` is all of it; the other fields are its segments.
 
-    ``rule_ids`` are the rules that the planner names as considered.
+    ``rule_ids`` are the rules that the planner says it considered.
     """
 
     text: str = ""
@@ -163,5 +163,5 @@ class EpisodeSettings:
     dry_run: bool = False
     """Refuse a plan before its first action if the dry run finds actions that cannot succeed.
 
-    Plans that run while they are being written are not dry-run.
+    A plan that runs while it is written is refused only from the statement of such an action on.
     """

@@ -1,16 +1,16 @@
 """Learn from trajectories: rules, skills, reflections and procedures.
 
 - ``types`` defines the records of what is learned. ``book`` holds the rules in force and counts their evidence.
-- ``edits`` defines the changes to rules and their history; ``draft`` applies a batch as a whole, or refuses it with
-  all its faults. ``cases`` says who may change what; ``system`` offers the edits to a model's plan code.
+- ``edits`` defines the changes to rules and their history; ``draft`` applies a batch as a whole, or refuses it
+  and reports every fault. ``cases`` says who may change what; ``system`` offers the edits to a model's plan code.
   ``obedience`` runs the checks that rules may carry.
 - ``builder`` asks for changes, as Builder and as Consolidator.
 - ``procedures`` generalises the code of a success and verifies it. ``helpers`` collects harmless functions that plans
   may call.
 - ``found_types`` groups solved tasks by the shapes of their ``plans``, ``describing`` names the groups, ``matching``
   finds the type of a goal.
-- ``memory`` recalls knowledge for a task, or leaves parts of it out; ``retrieval`` selects rules, skills and
-  reflections; ``telling`` renders them for prompts. ``errors`` defines the exceptions.
+- ``memory`` recalls knowledge for a task, and can leave parts of it out (ablations); ``retrieval`` selects rules,
+  skills and reflections; ``telling`` renders them for prompts. ``errors`` defines the exceptions.
 """
 
 if __name__ == "rules":
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from planbook.rules.obedience import check_problem, rules_obeyed
     from planbook.rules.procedures import Verification, generalise, learned_procedure, verified
     from planbook.rules.retrieval import admit, learn, rules_for
-    from planbook.rules.telling import PROMPTS, spare_code, tell_environment, tell_manual, tell_rules
+    from planbook.rules.telling import PROMPTS, mark_optional_code, tell_environment, tell_manual, tell_rules
     from planbook.rules.types import (
         FoundType,
         Knowledge,
@@ -96,6 +96,7 @@ __all__ = [
     "generalise",
     "learn",
     "learned_procedure",
+    "mark_optional_code",
     "match",
     "new_lesson_ids",
     "procedure_code",
@@ -104,7 +105,6 @@ __all__ = [
     "rule_text",
     "rules_for",
     "rules_obeyed",
-    "spare_code",
     "tell_environment",
     "tell_manual",
     "tell_rules",

@@ -29,7 +29,7 @@ class RuleBook(Learned):
         rules = sorted(initial, key=lambda rule: rule_number(rule.id))
         numbers = [rule_number(rule.id) for rule in rules]
         if repeated := sorted({number for number in numbers if numbers.count(number) > 1}):
-            raise ValueError(f"two rules have the id {', '.join(map(rule_id, repeated))}")
+            raise ValueError(f"more than one rule has each of these ids: {', '.join(map(rule_id, repeated))}")
         return cls(active=tuple(rules), next_number=max(numbers, default=-1) + 1)
 
     @property
@@ -45,7 +45,7 @@ class RuleBook(Learned):
         raise UnknownRule(self.why_unknown(id))
 
     def was_assigned(self, id: str) -> bool:
-        """Return True if a rule has or had that id."""
+        """Return True if the id was given to a rule, even to one that was refused."""
         try:
             return rule_number(id) < self.next_number
         except ValueError:
@@ -53,7 +53,7 @@ class RuleBook(Learned):
 
     def why_unknown(self, id: str) -> str:
         """Return the message for an id without a rule."""
-        reason = f"{id} was deleted" if self.was_assigned(id) else f"there is no {id}"
+        reason = f"{id} was deleted, undone or refused" if self.was_assigned(id) else f"there is no {id}"
         return f"{reason}; the rules are {', '.join(self.ids)}" if self.active else f"{reason}; the book is empty"
 
     def cited_by(self, id: str) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ def _block(indent: str, text: str) -> list[str]:
     return [f"{indent}  {line}".rstrip() for line in text.split("\n")]
 
 
-_OBEDIENCE_COLUMNS = ("obeyed", "solved so", "not obeyed", "solved so")
+_OBEDIENCE_COLUMNS = ("obeyed", "solved if obeyed", "not obeyed", "solved if not")
 _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 

@@ -23,17 +23,7 @@ from planbook.planner import (
     tell_trajectory,
 )
 from planbook.rules.book import Evidence, RuleBook
-from planbook.rules.cases import (
-    BUILDER,
-    BUILDER_WITHOUT_CASES,
-    CONSOLIDATOR,
-    Blame,
-    Case,
-    Form,
-    Permissions,
-    case_of,
-    read_blame,
-)
+from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, CONSOLIDATOR, Blame, Case, Form, case_of, read_blame
 from planbook.rules.edits import RuleChange
 from planbook.rules.system import EditResult, RuleSystem, Trajectories, Verify, run_edits
 from planbook.rules.telling import PROMPTS
@@ -146,7 +136,7 @@ def build_rules(
             classified = _classify(scope, prompt_values, settings)
         blame = classified.blame if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
-        permissions = _permissions(case, settings)
+        permissions = (BUILDER[case] if case else BUILDER_WITHOUT_CASES).within(settings.form)
         context: dict[str, Any] = {"who": BUILDER_ROLE, "where": scope.path, "case": case, "verify": settings.verify}
         editor = Editor(sandbox, partial(RuleSystem, book, permissions, **context))
         change, note = _manage(scope, editor, case, classified, prompt_values, settings)
@@ -210,10 +200,6 @@ def _repeats(code: str, trajectory: Trajectory) -> bool:
     known = [trajectory.helpers, *(cell.code for played in trajectory.rounds for cell in played.cells)]
     known_lines = {line.strip() for text in known for line in text.splitlines()}
     return bool(code) and all(line.strip() in known_lines for line in code.splitlines() if line.strip())
-
-
-def _permissions(case: Case | None, settings: BuilderSettings) -> Permissions:
-    return (BUILDER[case] if case else BUILDER_WITHOUT_CASES).within(settings.form)
 
 
 def _instructions(case: Case | None, settings: BuilderSettings) -> str:

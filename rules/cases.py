@@ -62,7 +62,7 @@ def read_blame(text: str) -> Blame:
     if len(blamed) > 1:
         raise ValueError(f"the verdict names both: {_REQUEST}")
     if not matches or _NEGATION.search(verdict[: matches[0].start()]):
-        raise ValueError(f"the verdict {verdict!r} does not name one: {_REQUEST}")
+        raise ValueError(f"the verdict {verdict!r} does not clearly name one of the two: {_REQUEST}")
     return Blame.IMPERFECT_RULES if blamed == {"rule"} else Blame.IMPERFECT_AGENT
 
 
@@ -123,13 +123,13 @@ class Permissions(Learned):
     form: Form = Form()
 
     def within(self, form: Form) -> "Permissions":
-        """Return the permissions for rules of this form: no rule becomes of a type that it lacks."""
+        """Return the permissions for rules of this form: no rule can be given a type that the form does not allow."""
         return self.model_copy(
             update={"form": form, "writes": self.writes & form.offered, "changes_to": self.changes_to & form.offered}
         )
 
     def may(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
-        """Return True if ``allowed``, one of the sets above, has the type or, for None, has any type."""
+        """Return True if ``allowed``, one of the sets above, contains the type; for None, if it is not empty."""
         return bool(allowed) if type is None else type in allowed
 
 

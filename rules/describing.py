@@ -35,7 +35,7 @@ def describe_type(scope: Scope, found: FoundType, taken: Collection[str]) -> Fou
         except ValidationError as error:
             raise ValueError(f"answer with one JSON object as asked: {error}") from error
         if not _NAME.fullmatch(answer.name) or answer.name in taken:
-            raise ValueError(f"{answer.name!r} is taken, or no name of lower-case words with underscores")
+            raise ValueError(f"the name {answer.name!r} is taken, or is not made of lower-case words and underscores")
         return answer
 
     goals = [goal for wording in found.wordings for goal in wording.goals]

@@ -1,9 +1,9 @@
 """A batch of edits in progress: each edit is checked against the rules as they are after the previous edits.
 
-The functions above ``Draft`` check a single edit, independent of its batch. Each fault is a message for the model.
+The functions above ``Draft`` check a single edit, independently of its batch. Each fault is a message for the model.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from planbook.rules.book import RuleBook, cites
 from planbook.rules.cases import Form, Permissions
@@ -49,8 +49,10 @@ def type_of(edit: WriteRule | UpdateRule, form: Form) -> RuleType | None:
 def write_faults(type: RuleType | None, permissions: Permissions) -> Iterator[str]:
     """Yield the fault if a rule of this type may not be written."""
     if not permissions.may(permissions.writes, type):
-        what = f"a {type} rule" if type else "a new rule"
-        yield Forbidden(f"{permissions.when}, {what} must not be written; {_instead(permissions)}")
+        what, instead = f"a {type} rule" if type else "a new rule", "update an existing rule instead"
+        if permissions.writes and permissions.form.types:
+            instead = f"only these types may be written: {listed(permissions.writes)}"
+        yield Forbidden(f"{permissions.when}, {what} must not be written; {instead}")
 
 
 def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Iterator[str]:
@@ -96,12 +98,6 @@ def _retyping_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> 
         yield Forbidden(f"{permissions.when}, a rule must not be turned into a {new_type} rule: leave type out")
 
 
-def _instead(permissions: Permissions) -> str:
-    if not permissions.writes:
-        return "update the rules that there are"
-    return f"only these may: {listed(permissions.writes)}" if permissions.form.types else "update the rules there are"
-
-
 class Draft:
     """Edits added one by one. A rule gets its id as soon as it is written, so that later edits may name it.
 
@@ -115,7 +111,10 @@ class Draft:
         self._valid: list[Edit] = []
         self._rules = {rule.id: rule for rule in book.active}
         self._next = book.next_number
-        self._edits: list[Edit] = []
+        self._calls = 0
+        """Number of edits so far, including those refused or left out."""
+        self._edits: dict[int, Edit] = {}
+        """Edits by number, without those left out."""
         self._faults: list[EditFault] = []
         self._assigned: list[str] = []
         self._last: dict[str, int] = {}
@@ -131,18 +130,19 @@ class Draft:
         return RuleBook(active=tuple(active), next_number=self._next)
 
     @property
-    def edits(self) -> tuple[Edit, ...]:
-        """The added edits, including those with faults but not those left out."""
-        return tuple(self._edits)
-
-    @property
     def faults(self) -> tuple[EditFault, ...]:
         """The faults of the calls so far; those of the whole batch are found by ``change``."""
         return tuple(self._faults)
 
     def add(self, edit: Edit) -> tuple[str, list[EditFault]]:
-        """Add an edit; return its rule's id and its faults, which invalidate the batch. An edit left out has none."""
-        self._edits.append(edit)
+        """Add an edit; return its rule's id and its faults, which invalidate the batch.
+
+        An edit left out has no faults. An edit of a refused rule is ignored.
+        """
+        self._calls += 1
+        if not isinstance(edit, WriteRule) and edit.id in self._refused:
+            return edit.id, []
+        self._edits[self._calls] = edit
         match edit:
             case WriteRule():
                 id, messages = self._write(edit)
@@ -150,12 +150,12 @@ class Draft:
                 id, messages = edit.id, self._update(edit)
             case DeleteRule():
                 id, messages = edit.id, self._delete(edit)
-        faults = [self._fault(len(self._edits), message) for message in messages]
+        faults = [self._fault(self._calls, message) for message in messages]
         if self._lenient and faults and all(isinstance(message, Forbidden) for message in messages):
             self._leave_out(id, faults)
             return id, []
         if id not in self._refused:
-            self._last[id] = len(self._edits)
+            self._last[id] = self._calls
         if not faults:
             self._valid.append(edit)
         self._faults += faults
@@ -164,27 +164,32 @@ class Draft:
     def _leave_out(self, id: str, faults: list[EditFault]) -> None:
         self.left_out += faults
         self._deleted.pop(id, None)
-        if isinstance(self._edits.pop(), WriteRule):
+        if isinstance(self._edits.pop(self._calls), WriteRule):
             self._assigned.remove(id)
 
     def refuse(self, call: str, message: str) -> None:
         """Invalidate the batch because of a call that was refused before it was added."""
-        self._faults.append(EditFault(len(self._edits) + 1, call, message))
+        self._calls += 1
+        self._faults.append(EditFault(self._calls, call, message))
 
     def change(self, batch: Batch) -> RuleChange:
-        """Return the whole batch as a change. Raises BatchRefused."""
+        """Return all edits as a change, with the author and the place of ``batch``. Raises BatchRefused."""
         if faults := sorted(self._faults + self._batch_faults(), key=lambda fault: fault.number):
             raise BatchRefused(faults)
-        return self._change(batch)
+        return self._change(batch, self._edits.values())
 
     def valid_part(self, batch: Batch) -> RuleChange | None:
-        """Return the valid edits alone as a change; None if there are none, or if they do not fit together."""
+        """Like ``change``, with the valid edits alone; None if there are none, or if they do not fit together.
+
+        They do not if a rule names one that was refused.
+        """
+        self._assigned = [id for id in self._assigned if id in self._rules]
         if not self._valid or self._batch_faults():
             return None
-        self._assigned = [id for id in self._assigned if id in self._rules]
-        return self._change(batch.model_copy(update={"edits": tuple(self._valid)}))
+        return self._change(batch, self._valid)
 
-    def _change(self, batch: Batch) -> RuleChange:
+    def _change(self, batch: Batch, edits: Iterable[Edit]) -> RuleChange:
+        batch = batch.model_copy(update={"edits": tuple(edits)})
         before = {rule.id: rule for rule in self._before.active}
         ids = sorted({*before, *self._rules}, key=rule_number)
         touched = [Touched(id=id, before=before.get(id), after=self._rules.get(id)) for id in ids]
@@ -197,7 +202,8 @@ class Draft:
         id = rule_id(self._next)
         self._next += 1
         self._assigned.append(id)
-        messages = [*attribute_faults(edit, self._permissions.form), *self._dependence_faults(id, edit.builds_on)]
+        messages = [*attribute_faults(edit, self._permissions.form)]
+        messages += dependence_faults(id, self._not_refused(edit.builds_on), self.book)
         type = None
         try:
             type = type_of(edit, self._permissions.form)
@@ -215,34 +221,30 @@ class Draft:
         return id, messages
 
     def _update(self, edit: UpdateRule) -> list[str]:
-        if edit.id in self._refused:
-            return []
         if edit.id in self._deleted:
             return [f"edit {self._deleted[edit.id]} of this batch deletes {edit.id}: either update it or delete it"]
         if (rule := self._rules.get(edit.id)) is None:
             return [self.book.why_unknown(edit.id)]
         if edit.adds_log_only and not edit.log.strip():
-            return ["nothing is given to change: give the attributes that are to be other than they are"]
+            return ["no attributes were given: pass those that should change"]
         messages = [*attribute_faults(edit, self._permissions.form)]
         messages += update_faults(rule, edit, self._permissions)
-        messages += self._dependence_faults(edit.id, edit.builds_on or ())
+        messages += dependence_faults(edit.id, self._not_refused(edit.builds_on or ()), self.book)
         if messages:
             return messages
         self._rules[edit.id] = updated = self._updated(rule, edit)
         return [] if updated != rule else ["this changes nothing: every attribute is as it was"]
 
     def _delete(self, edit: DeleteRule) -> list[str]:
-        if edit.id in self._refused:
-            return []
         if edit.id in self._deleted:
-            return [f"edit {self._deleted[edit.id]} of this batch deletes {edit.id} already: delete it once"]
+            return [f"edit {self._deleted[edit.id]} of this batch already deletes {edit.id}: delete it only once"]
         if (rule := self._rules.get(edit.id)) is None:
             return [self.book.why_unknown(edit.id)]
         messages = list(delete_faults(rule, self._permissions))
         if edit.id in self._last:
             number = self._last[edit.id]
             messages.append(f"edit {number} of this batch changes {edit.id}: either update it or delete it")
-        self._deleted[edit.id] = len(self._edits)
+        self._deleted[edit.id] = self._calls
         if not messages:
             del self._rules[edit.id]
         return messages
@@ -264,10 +266,6 @@ class Draft:
     def _not_refused(self, ids: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(id for id in dict.fromkeys(ids) if id not in self._refused)
 
-    def _dependence_faults(self, own_id: str, builds_on: tuple[str, ...]) -> list[str]:
-        ids = tuple(id for id in builds_on if id not in self._refused)
-        return list(dependence_faults(own_id, ids, self.book)) if ids else []
-
     # The batch as a whole.
 
     def _batch_faults(self) -> list[EditFault]:
@@ -280,7 +278,7 @@ class Draft:
             self._fault(
                 number,
                 f"{', '.join(citing)} would still name {id}: update {'it' if len(citing) == 1 else 'them'} in the same "
-                f"batch so that {id} is named no more (content, example, builds_on), or keep {id}",
+                f"batch so that {id} is no longer named (content, example, builds_on), or keep {id}",
             )
             for id, number in self._deleted.items()
             if id not in self._rules and (citing := book.cited_by(id))
@@ -315,7 +313,7 @@ class Draft:
         return faults
 
     def _fault(self, number: int, message: str) -> EditFault:
-        return EditFault(number, str(self._edits[number - 1]), message)
+        return EditFault(number, str(self._edits[number]), message)
 
 
 def trimmed(code: str) -> str:

@@ -61,7 +61,7 @@ class DeleteRule(Learned):
 Edit = Annotated[WriteRule | UpdateRule | DeleteRule, Field(discriminator="kind")]
 """One edit of the rules: a new rule, new attributes for one, or a deletion."""
 Author = Literal["builder", "consolidator", "user"]
-"""The author of an edit: one of the two models, or a person with `planbook rules`."""
+"""The author of an edit: one of the two models, or a person."""
 
 
 class Batch(Learned):
@@ -93,7 +93,7 @@ class RuleChange(Learned):
     def on(self, book: RuleBook) -> RuleBook:
         """Return the book after the change. Raises BadHistory unless the change was made for this book."""
         if reused := [id for id in self.assigned if book.was_assigned(id)]:
-            raise BadHistory(f"{self.batch.where}: {', '.join(reused)} was assigned before this change")
+            raise BadHistory(f"{self.batch.where}: already assigned before this change: {', '.join(reused)}")
         rules = {rule.id: rule for rule in book.active}
         for touched in self.touched:
             if rules.pop(touched.id, None) != touched.before:
@@ -145,14 +145,8 @@ def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
     return books
 
 
-def new_lesson_ids(entries: Iterable[Entry]) -> set[str]:
-    """Return the ids of new or reworded rules about the environment or errors; procedures may not reflect them yet."""
-    touched = (each for entry in entries if isinstance(entry, Applied) for each in entry.change.touched)
-    return {each.id for each in touched if each.after and each.after.type not in HOW_TO_TYPES and _is_reworded(each)}
-
-
 class History(Learned):
-    """The initial rules and all changes since. Entries count from 1; state 0 is the beginning."""
+    """The initial rules and all changes since. Entries are numbered from 1; state 0 is the beginning."""
 
     initial: RuleBook
     entries: tuple[Entry, ...] = ()
@@ -201,12 +195,18 @@ class History(Learned):
     def _valid_numbers(self) -> str:
         if not self.entries:
             return "nothing has been changed yet: there is only state 0, the initial rules"
-        return f"changes count from 1 to {len(self.entries)}, and state 0 is the initial rules"
+        return f"changes are numbered 1 to {len(self.entries)}; state 0 is the initial rules"
 
 
-def _is_reworded(touched: Touched) -> bool:
-    before, after = touched.before, touched.after
-    return before is None or after is None or (before.content, before.example) != (after.content, after.example)
+def new_lesson_ids(history: History, first: int) -> set[str]:
+    """Return the ids of the rules about the environment or errors that are new or reworded since the state ``first``.
+
+    Procedures may not reflect them yet.
+    """
+    books = states(history.initial, history.entries)
+    before = {(rule.id, rule.content, rule.example) for rule in books[first].active}
+    lessons = (rule for rule in books[-1].active if rule.type not in HOW_TO_TYPES)
+    return {rule.id for rule in lessons if (rule.id, rule.content, rule.example) not in before}
 
 
 def _difference(id: str, old: str, new: str, first: int, last: int) -> str:

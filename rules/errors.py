@@ -3,7 +3,7 @@
 RulesError
 ├── UnknownRule   the book has no rule with that id, or no longer has it
 ├── BatchRefused  a batch of edits with faults: none of it is applied
-└── BadHistory    a change log that does not fit its book, or an undo of an entry that does not exist
+└── BadHistory    a change log that does not fit its book, an unknown entry or state, or an undo without effect
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class UnknownRule(RulesError):
 
 
 class BadHistory(RulesError):
-    """A change log that does not fit its book, or an undo of an entry that does not exist."""
+    """A change log that does not fit its book, an unknown entry or state, or an undo without effect."""
 
 
 @dataclass(frozen=True, slots=True)

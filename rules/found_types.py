@@ -25,14 +25,10 @@ LONGEST_VALUE = 24
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
 NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
 """Number words by their digits."""
-_INTEGERS = {name: int(digits) for digits, name in NUMBERS.items()}
+_DIGITS = {name: digits for digits, name in NUMBERS.items()}
 ANYTHING = "{*}"
 """The part of a pattern that matches any number of words, even none."""
 ARTICLES = frozenset({"a", "an", "the", "some"})
-
-
-def _integer(text: str) -> int:
-    return _INTEGERS[text.lower()] if text.lower() in _INTEGERS else int(text)
 
 
 def _number(text: str) -> float:
@@ -48,7 +44,7 @@ FORMS: Mapping[str, Callable[[str], Any]] = {
     "title": str.title,
     "with _": lambda text: "_".join(text.lower().split()),
     "without spaces": lambda text: "".join(text.lower().split()),
-    "integer": _integer,
+    "integer": lambda text: int(_DIGITS.get(text.lower(), text)),
     "number": _number,
 }
 """Conversions of a goal's words into a constant of a plan, by the name of the constant's form."""
@@ -62,6 +58,11 @@ class Token(NamedTuple):
     text: str
     begin: int
     end: int
+
+    @property
+    def part(self) -> str:
+        """The token as a pattern has it: in lower case, and without braces, which mark slots."""
+        return self.text.lower().replace("{", "(").replace("}", ")")
 
 
 def tokens(goal: str) -> list[Token]:
@@ -149,11 +150,14 @@ def with_parameters(found: FoundType) -> FoundType:
 def procedure_code(found: FoundType) -> str | None:
     """Return the plan as ``def solve(agent, task)``, with parameters in place of their constants.
 
-    Return None if the goals do not explain how a constant varies, or if there are fewer than two examples to compare.
+    Return None if the goals do not explain how a constant varies, if there are fewer than two examples to compare, or
+    if an earlier version stored the type with other constants. Raises SyntaxError, ValueError or RecursionError for
+    code that cannot be read or written.
     """
     columns = _Columns(found)
     expressions = columns.expressions()
-    if expressions is None or len(columns.examples) < 2:
+    same_constants = len(plan_shape(found.code).constants) == len(found.hints)
+    if expressions is None or len(columns.examples) < 2 or not same_constants:
         return None
     return as_procedure(with_expressions(found.code, expressions))
 
@@ -311,7 +315,7 @@ def _merge_wordings(one: Wording, other: Wording) -> Wording | None:
 
 def _pattern(example: Example, parameters: Sequence[TypeParameter]) -> str:
     """Return the goal with slots in place of the parameters' values; longer values take precedence."""
-    parts: list[str | None] = [token.text.lower().replace("{", "(").replace("}", ")") for token in tokens(example.goal)]
+    parts: list[str | None] = [token.part for token in tokens(example.goal)]
     matches = [
         (begin - end, begin, end, each.name)
         for each in parameters

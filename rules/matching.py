@@ -50,9 +50,9 @@ def match(types: Sequence[FoundType], goal: str) -> Match:
 
 def candidates(types: Sequence[FoundType], goal: str) -> tuple[MatchCandidate, ...]:
     """Return the types that a model is asked about; those that share words with the goal come first."""
-    close = [found for _, found in _closest(types, goal)]
-    nearest = [*close, *(found for found in types if found not in close)]
-    return tuple(_candidate(found) for found in nearest[:MAX_CANDIDATES])
+    scored = zip(scores(goal, [_text_of(found) for found in types]), types, strict=True)
+    nearest = sorted(scored, key=lambda pair: -max(pair[0], 0))
+    return tuple(_candidate(found) for _, found in nearest[:MAX_CANDIDATES])
 
 
 def _candidate(found: FoundType) -> MatchCandidate:
@@ -87,7 +87,7 @@ def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
         known = {str(params[name]) for params in examples if name in params}
         if isinstance(value, str) and value.isalpha() and value not in known:
             overlaps = any(value in other or other in value for other in known if other.isalpha())
-            if overlaps or value.endswith("s") > any(other.endswith("s") for other in known):
+            if overlaps or (value.endswith("s") and not any(other.endswith("s") for other in known)):
                 return True
     return False
 
@@ -98,7 +98,7 @@ def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
 def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     """Yield the readings of a goal that fit a wording word for word, ignoring articles."""
     goal_tokens = tokens(goal)
-    goal_words = [token.text.lower() for token in goal_tokens]
+    goal_words = [token.part for token in goal_tokens]
     distinctive = _distinctive_words(types)
     for found in types:
         for wording in (each for merged in found.wordings for each in merged.alternatives):
@@ -116,21 +116,22 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 
 
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
-    """Return True if the words that ``{*}`` matches may give a goal another meaning than a type's goals have.
+    """Return True if the words that ``{*}`` matches may give a goal a meaning that the type's goals do not have.
 
-    They may if the goal begins with another word, or has a new word that is a negation, names a number above one, or
-    distinguishes types.
+    They may if none of the type's goals begins with the goal's first word, or if the goal has a new word that is a
+    negation, names a number above one, or distinguishes types.
     """
-    goals = [[token.text.lower() for token in tokens(each.goal)] for each in found.examples]
+    goals = [[token.part for token in tokens(each.goal)] for each in found.examples]
     new = set(goal_words).difference(*goals)
     negated_or_counted = any(word in NEGATIONS | _COUNTS or word.endswith("n't") for word in new)
     return negated_or_counted or not distinctive.isdisjoint(new) or goal_words[:1] not in [goal[:1] for goal in goals]
 
 
 class _Beside(NamedTuple):
-    """What is next to a value in a goal: the words before and after it, and where an article is between.
+    """The words before and after a value in a goal, and the articles that separate it from them.
 
-    ``articles`` has the mark on the other side of each article, or "" if a word or nothing is there.
+    ``articles`` holds, for each such article, the punctuation mark on its far side, or "" if a word or the end of the
+    goal is there.
     """
 
     before: str
@@ -139,10 +140,10 @@ class _Beside(NamedTuple):
 
 
 def _is_unlike_examples(found: FoundType, goal: str, slots: _Slots, parts: Sequence[str]) -> bool:
-    """Return True if what is next to a value, and is not part of it, is not so in any example and may change it.
+    """Return True if a value's neighbours differ from those in every example in a way that may change the value.
 
-    That is an article next to a text, a mark before a number, such as a sign, or another word after a number where
-    ``{*}`` matches it.
+    Such neighbours are an article beside a text, a mark before a number, such as a sign, and another word after a
+    number where ``{*}`` matches it.
     """
     known = {
         parameter.name: [
@@ -236,7 +237,7 @@ def _max_words(found: FoundType) -> dict[str, int]:
     """Return the maximum number of words of each parameter: that in the examples, plus one if their lengths differ."""
     longest = dict[str, int]()
     for parameter in found.parameters:
-        counts = {len(tokens(str(each.params.get(parameter.name, "")))) for each in found.examples} or {1}
+        counts = {len(tokens(str(each.params.get(parameter.name, "")))) for each in found.examples}
         longest[parameter.name] = max(counts) + (len(counts) > 1)
     return longest
 
@@ -252,7 +253,7 @@ def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
 
 
 def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
-    """Yield the readings of a goal that has a wording's words, each before the same slot, and known values.
+    """Yield the readings of a goal that has the words of a wording, each followed by the same slot, and known values.
 
     Words may have other endings and another order. A value may be split into words: ``coffee machine`` is read as
     ``coffeemachine``.
@@ -276,7 +277,7 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
     """Return a goal's parts, like those of a wording, and its values by slot; None if a parameter has two values."""
-    rest, parts, slots = [token.text.lower() for token in tokens(goal)], list[str](), dict[str, str]()
+    rest, parts, slots = [token.part for token in tokens(goal)], list[str](), dict[str, str]()
     while rest:
         sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(_key, rest[:n])) and _key("".join(rest[:n])) in known)
         size = next(sizes, 0)
@@ -320,12 +321,6 @@ def _stem(word: str) -> str:
     word = NUMBERS.get(word, word)
     end = next((end for end in ("ing", "ed") if word.endswith(end) and len(word) > len(end) + 2), "")
     return word.removesuffix(end)
-
-
-def _closest(types: Sequence[FoundType], goal: str) -> list[tuple[float, FoundType]]:
-    """Return the types that share words with a goal, with their BM25 scores, best first."""
-    scored = zip(scores(goal, [_text_of(found) for found in types]), types, strict=True)
-    return sorted(((score, found) for score, found in scored if score > 0), key=lambda pair: -pair[0])
 
 
 def _text_of(found: FoundType) -> str:

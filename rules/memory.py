@@ -78,7 +78,8 @@ class LearnedMemory:
             example = "" if _is_skill_for(precedent, task) else example
             fitting = RuleBook.of(rules_for(book, task, self.knowledge.skills.get(task.type)))
             book, rules = self._tell_by_task(task, fitting, defined, precedent)
-            precedent = _without_defined(precedent, defined)
+            if isinstance(precedent, Skill):
+                precedent = precedent.model_copy(update={"code": without_defined(precedent.code, defined)})
         return Recall(
             text=tell_knowledge(task, rules, precedent),
             example=example,
@@ -98,7 +99,9 @@ class LearnedMemory:
         bare = RuleBook.of(map(_drop_example, brief))
         others = other_helpers(self._book, book)
         for rules in (brief, bare.active):
-            text = self._tell([_without_references(rule) for rule in rules]) if rules else tell_rules(())
+            text = (
+                self._tell([rule.model_copy(update={"builds_on": ()}) for rule in rules]) if rules else tell_rules(())
+            )
             text = tell_calls(text, others, defined)
             if self.rule_tokens is None or estimate_tokens(text) <= self.rule_tokens:
                 return RuleBook.of((*book.active, *others)), text
@@ -129,7 +132,7 @@ def found_type(knowledge: Knowledge, task: Task) -> Match | None:
 
 
 def _fits(code: str, matched: Match, knowledge: Knowledge) -> bool:
-    """Return whether a procedure reads only params of the match, and does not ignore one that has a new value.
+    """Return True if a procedure reads only params of the match, and ignores none that has a new value.
 
     A constant of the plans that never varied is a parameter of a new type, and procedures may still contain it.
     """
@@ -145,19 +148,8 @@ def with_type(task: Task, matched: Match | None) -> Task:
     return task.model_copy(update={"type": matched.type or plain_type_name(task.goal), "params": matched.params})
 
 
-def _without_references(rule: Rule) -> Rule:
-    return rule.model_copy(update={"builds_on": ()})
-
-
 def _is_skill_for(precedent: Skill | Reflection | None, task: Task) -> bool:
     return isinstance(precedent, Skill) and precedent.task.type == task.type
-
-
-def _without_defined(precedent: Skill | Reflection | None, defined: Collection[str]) -> Skill | Reflection | None:
-    """Return a skill without the functions that are defined beforehand, and a reflection as it is."""
-    if not isinstance(precedent, Skill):
-        return precedent
-    return precedent.model_copy(update={"code": without_defined(precedent.code, defined)})
 
 
 def _drop_example(rule: Rule) -> Rule:

@@ -1,7 +1,7 @@
 """Checks of rules, beyond the paper: plan code that decides whether an episode followed a rule.
 
 A check defines ``obeyed(code, steps)``. ``code`` is all plan code of the episode. ``steps`` are its actions in order,
-each a dict of ``action`` (its name), ``call`` (as plan code writes it), ``observation`` and ``accepted``. It returns
+each a dict of ``action`` (its name), ``call`` (such as ``go_to('desk')``), ``observation`` and ``accepted``. It returns
 True, False, or None if the rule does not apply.
 """
 
@@ -14,7 +14,7 @@ from planbook.rules.types import Learned, Rule
 from planbook.sandbox import Limits, Sandbox, check
 
 MIN_EPISODES = 5
-"""Minimum number of episodes, all of them against a rule, for the rule to count as never obeyed."""
+"""Number of episodes, none of which obeyed a rule, from which the rule counts as never obeyed."""
 SIGNIFICANCE = 0.05
 """P value below which a difference counts as more than noise."""
 LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
@@ -72,7 +72,7 @@ class BadCheck(ValueError):
 
 def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | None:
     """Return whether an episode followed the rule with this check; None if the rule does not apply. Raises BadCheck."""
-    answers: list[Any] = []
+    answers: list[bool | None] = []
 
     def answer(value: bool | None) -> None:
         answers.append(value)
@@ -86,7 +86,7 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
         result = session.run(code, "check")
     if result.faults or len(answers) != 1:
         raise BadCheck(f"the check failed on {episode.path}: {'; '.join(map(str, result.faults)) or 'no answer'}")
-    return bool(answers[0]) if answers[0] is not None else None
+    return answers[0]
 
 
 def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajectory]) -> str:

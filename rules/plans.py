@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from planbook.planner import AGENT
 from planbook.sandbox import parse_source
 
-_FUNCTIONS, _METHODS = frozenset(dir(builtins)), frozenset({*dir(str), "get", "items", "keys", "values"})
+_FUNCTIONS = frozenset(dir(builtins)) - {"next", "setattr", "delattr"}
+_METHODS = frozenset({*dir(str), "get", "items", "keys", "values"})
 """Functions and methods that only read: a message may call them and still be left out of a plan's shape."""
+_CALLING = {"map", "filter", "iter"}
+"""Functions that call their first argument; others, such as ``sorted``, call the argument ``key``."""
 Replace = Callable[[int, ast.expr, str], ast.expr]
 """Returns the replacement of a constant, given its position, its node, and the code's name for it."""
 
@@ -19,8 +22,8 @@ Replace = Callable[[int, ast.expr, str], ast.expr]
 class PlanShape:
     """A plan without names and constants.
 
-    ``constants`` are the literals as Python source, in the order of the code; ``hints`` are the code's names for them:
-    that of the variable, or of the parameter of a function of the plan; empty if there is none.
+    ``constants`` are the literals as Python source, in the order of the code. ``hints`` are the names that the code
+    gives them: the variable assigned, or the parameter or keyword passed; empty if there is none.
     """
 
     shape: str
@@ -33,7 +36,7 @@ def plan_shape(code: str) -> PlanShape:
     """Return the shape of a plan. Raises SyntaxError.
 
     Messages (docstrings, arguments of ``print``, messages of assertions, raised exceptions) are not part of it unless
-    they may act: by calling ``agent``, or a function that is not known to only read.
+    they may act: by calling ``agent``, or a function that is not known to be read-only.
     """
     constants, hints = list[str](), list[str]()
 
@@ -61,7 +64,7 @@ def with_expressions(code: str, expressions: Mapping[int, ast.expr]) -> str:
 
 
 def _bound_names(tree: ast.AST) -> set[str]:
-    """Return the names bound anywhere: variables, parameters, functions, caught exceptions."""
+    """Return the names bound anywhere: variables, parameters, functions, classes, caught exceptions."""
     names = set[str]()
     for node in ast.walk(tree):
         match node:
@@ -70,6 +73,8 @@ def _bound_names(tree: ast.AST) -> set[str]:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 names.add(name)
             case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                names.add(name)
+            case ast.MatchMapping(rest=str(name)):
                 names.add(name)
     return names
 
@@ -83,7 +88,7 @@ class _NameNumberer(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, ast.Call):
             self._rename_keywords(node)
-        for field in ("id", "arg", "name", "asname"):
+        for field in ("id", "arg", "name", "rest"):
             name = getattr(node, field, None)
             if isinstance(name, str) and name in self._names and not isinstance(node, ast.keyword | ast.alias):
                 setattr(node, field, self._number(name))
@@ -142,13 +147,15 @@ class _ConstantReplacer(ast.NodeTransformer):
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
                 inner = zip(values, names, strict=True)
                 node.value.elts = [self._inner(value, _name(name)) for value, name in inner]  # type: ignore[attr-defined]
+                node.targets = [self._inner(node.targets[0])]
                 return node
             case ast.Assign(targets=[target]):
                 node.value = self._inner(node.value, _name(target))
+                node.targets = [self._inner(target)]
                 return node
             case ast.Call():
                 return self._call(node)
-            case ast.MatchValue() | ast.arg():
+            case ast.pattern() | ast.arg():
                 return node
         return self.generic_visit(node)
 
@@ -158,7 +165,7 @@ class _ConstantReplacer(ast.NodeTransformer):
         return [self._inner(message) if acts else message for message, acts in acting if acts or self._messages]
 
     def _may_act(self, message: ast.AST) -> bool:
-        """Return True if a message binds a name, or calls ``agent`` or a function that is not known to only read."""
+        """Return True if a message binds a name, or calls ``agent`` or a function that is not known to be read-only."""
         return any(
             isinstance(node, ast.NamedExpr) or (isinstance(node, ast.Call) and not self._only_reads(node))
             for node in ast.walk(message)
@@ -166,7 +173,10 @@ class _ConstantReplacer(ast.NodeTransformer):
 
     def _only_reads(self, call: ast.Call) -> bool:
         arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-        if any(AGENT in (_name(argument), _owner(argument)) for argument in arguments):
+        called = [keyword.value for keyword in call.keywords if keyword.arg == "key"]
+        called += call.args[:1] if _name(call.func) in _CALLING else []
+        acts = any(AGENT in (_name(argument), _owner(argument)) for argument in arguments)
+        if acts or any(_name(function) in self._bound for function in called):
             return False
         if isinstance(call.func, ast.Attribute):
             return call.func.attr in _METHODS and _owner(call.func) != AGENT

@@ -1,6 +1,7 @@
 """Beyond the paper: turn the code of a success into a procedure for its task type, and verify it.
 
-A model's reply is checked and gets our header."""
+A model's reply is checked and gets our header.
+"""
 
 import ast
 import json
@@ -27,6 +28,7 @@ from planbook.planner import (
     parse_procedure,
     procedure_faults,
 )
+from planbook.rules.retrieval import first_observation
 from planbook.rules.telling import PROMPTS, shortened, tell_manual
 from planbook.rules.types import Knowledge, Learned, Skill
 from planbook.sandbox import parse_source, read_reply
@@ -40,7 +42,7 @@ def procedure_reader(
 ) -> Callable[[str], str]:
     """Return a reader of procedures for tasks like this one; it raises ValueError with every fault, for the model."""
     forbidden = {"id": "a procedure must not depend on which task it is: leave task.id out"}
-    if not shows_params(task, environment):
+    if not environment.told_params(task):
         forbidden["params"] = "task.params must not be used for tasks of this type: read task.goal"
 
     def read(text: str) -> str:
@@ -55,11 +57,6 @@ def procedure_reader(
         return _without_header(reply.code, task, environment, options)
 
     return read
-
-
-def shows_params(task: Task, environment: type[Environment]) -> bool:
-    """Return True if the task has params that prompts may show."""
-    return bool(environment.told_params(task))
 
 
 def learned_procedure(
@@ -155,10 +152,6 @@ class Generalised(Learned):
         failures = [each.feedback for results in self.attempts for each in results if not each.solved]
         return shortened(failures[0], FAILURE_CHARACTERS) if failures else ""
 
-    def actions_on(self, tasks: int) -> int:
-        """Return the number of actions of the last procedure on the first ``tasks`` tasks."""
-        return sum(each.actions for results in self.attempts[-1:] for each in results[:tasks])
-
 
 def generalise(
     scope: Scope,
@@ -207,7 +200,7 @@ def verified(trajectory: Trajectory) -> Verification:
     solved = trajectory.ending.outcome.solved
     feedback = PROMPTS["verification"].render(
         goal=trajectory.task.goal,
-        observation=_scene(trajectory),
+        observation=first_observation(trajectory),
         feedback=_feedback(trajectory) or trajectory.ending.message,
     )
     actions = sum(len(each.steps) for each in trajectory.rounds)
@@ -231,8 +224,8 @@ def _prompt_values(
         "happened": feedback,
         "procedure": procedure,
         "failures": failures,
-        "fence": fence_around(skill.scene, skill.code, feedback, procedure, *map(_scene, others)),
-        "params_told": shows_params(skill.task, environment),
+        "fence": fence_around(skill.scene, skill.code, feedback, procedure, *map(first_observation, others)),
+        "params_told": bool(environment.told_params(skill.task)),
         "params": _as_json(environment.told_params(skill.task)),
         "others": [_other_task(episode, environment) for episode in others[:OTHERS_SHOWN]],
     }
@@ -240,11 +233,11 @@ def _prompt_values(
 
 def _other_task(episode: Trajectory, environment: type[Environment]) -> dict[str, str]:
     params = _as_json(environment.told_params(episode.task))
-    return {"goal": episode.task.goal, "params": params, "scene": shortened(_scene(episode), SCENE_CHARACTERS)}
-
-
-def _scene(episode: Trajectory) -> str:
-    return episode.rounds[0].observation if episode.rounds else ""
+    return {
+        "goal": episode.task.goal,
+        "params": params,
+        "scene": shortened(first_observation(episode), SCENE_CHARACTERS),
+    }
 
 
 def _feedback(episode: Trajectory) -> Rendered:

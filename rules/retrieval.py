@@ -58,7 +58,7 @@ def other_helpers(book: RuleBook, chosen: RuleBook) -> tuple[Rule, ...]:
 
 
 def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
-    """Return each rule's score, by id: its content's for the goal, plus half the whole rule's for the skill's code."""
+    """Return each rule's score, by id: that of its content for the goal, plus half that of all of it for the code."""
     query = f"{_query(task)} {skill.task.goal}" if skill else _query(task)
     by_words = scores(query, [rule.content for rule in book.active])
     by_code = scores(skill.code if skill else "", [_text_of(rule) for rule in book.active])
@@ -134,8 +134,7 @@ FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
 
 def learn(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) -> Knowledge:
     """Return the knowledge with an episode's conclusion as the latest of its type; an empty one changes nothing."""
-    task, outcome = trajectory.task, trajectory.ending.outcome
-    scene = trajectory.rounds[0].observation if trajectory.rounds else ""
+    task, outcome, scene = trajectory.task, trajectory.ending.outcome, first_observation(trajectory)
     if outcome.solved and conclusion.code.strip():
         skill = Skill(task=task, scene=scene, code=conclusion.code)
         return knowledge.model_copy(update={"skills": {**knowledge.skills, task.type: skill}})
@@ -143,6 +142,11 @@ def learn(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) 
         reflection = Reflection(task=task, scene=scene, text=conclusion.text)
         return knowledge.model_copy(update={"reflections": {**knowledge.reflections, task.type: reflection}})
     return knowledge
+
+
+def first_observation(trajectory: Trajectory) -> str:
+    """Return the first observation of an episode; empty if no round has begun."""
+    return trajectory.rounds[0].observation if trajectory.rounds else ""
 
 
 def admit(knowledge: Knowledge, procedure: Procedure | None) -> Knowledge:

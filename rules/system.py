@@ -7,11 +7,10 @@ from planbook.rules.book import RuleBook
 from planbook.rules.cases import Case, Permissions
 from planbook.rules.draft import Draft
 from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
-from planbook.rules.errors import BatchRefused, EditFault
-from planbook.sandbox import CellResult, Limits, Sandbox, check
+from planbook.rules.errors import BatchRefused
+from planbook.sandbox import CellResult, Sandbox, check
 
 SYSTEM = "rule_system"
-DEFAULT_LIMITS = Limits()
 Verify = Callable[[str], str]
 """Returns the problem with a rule's check; empty if it can be used."""
 Trajectories = Callable[[list[str]], str]
@@ -37,8 +36,8 @@ class RuleSystem:
         verify: Verify | None = None,
     ) -> None:
         self._permissions, self._trajectories = permissions, trajectories
-        self._draft = Draft(book, permissions, lenient=who == "builder")
-        self._who, self._where, self._case, self._verify = who, where, case, verify
+        self.draft = Draft(book, permissions, lenient=who == "builder")
+        self._batch, self._verify = Batch(edits=(), who=who, where=where, case=case), verify
         self.calls = 0
         """Number of calls received, including refused ones."""
         self.stopped = False
@@ -100,8 +99,7 @@ class RuleSystem:
     def get_trajectory(self, episode_ids: list[str]) -> str:
         """Return earlier episodes as text."""
         self._count_call("get_trajectory")
-        if self._trajectories is None:
-            raise LookupError("earlier episodes cannot be looked at here")
+        assert self._trajectories is not None, "the function is not offered without them"
         self.shown.append(self._trajectories(episode_ids))
         return self.shown[-1]
 
@@ -110,32 +108,21 @@ class RuleSystem:
         self.calls += 1
         self.stopped = True
 
-    @property
-    def faults(self) -> tuple[EditFault, ...]:
-        """The faults of the calls so far."""
-        return self._draft.faults
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """The calls that were ignored because they are not permitted."""
-        return tuple(f"{fault} It was left out." for fault in self._draft.left_out)
-
     def valid_part(self) -> RuleChange | None:
         """Return the change that the valid calls alone make, for an invalid batch; None if there is none."""
-        return self._draft.valid_part(Batch(edits=(), who=self._who, where=self._where, case=self._case))
+        return self.draft.valid_part(self._batch)
 
     def change(self) -> RuleChange:
         """Return the change that the batch makes. Raises BatchRefused."""
-        batch = Batch(edits=self._draft.edits, who=self._who, where=self._where, case=self._case)
-        return self._draft.change(batch)
+        return self.draft.change(self._batch)
 
     def _edit(self, edit: Edit) -> str:
         self._count_call(str(edit))
         rule_check = None if isinstance(edit, DeleteRule) else edit.check
         if rule_check and self._verify and (problem := self._verify(rule_check)):
-            self._draft.refuse(str(edit), problem)
+            self.draft.refuse(str(edit), problem)
             raise ValueError(problem)
-        id, faults = self._draft.add(edit)
+        id, faults = self.draft.add(edit)
         if faults:
             raise ValueError("; ".join(fault.message for fault in faults))
         return id
@@ -143,8 +130,8 @@ class RuleSystem:
     def _count_call(self, call: str) -> None:
         self.calls += 1
         if self.stopped:
-            message = "stop_generating was called before it: call stop_generating last"
-            self._draft.refuse(call, message)
+            message = "stop_generating was called before this call: call it last"
+            self.draft.refuse(call, message)
             raise ValueError(message)
 
 
@@ -162,7 +149,7 @@ class EditResult:
     """Calls that were not permitted and changed nothing."""
 
 
-def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = DEFAULT_LIMITS) -> EditResult:
+def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> EditResult:
     """Run a model's edits in a new session; either all of them count, or none.
 
     ``system`` serves one run of code only.
@@ -170,26 +157,34 @@ def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = 
     functions = system.functions()
     if faults := check(code, functions):
         return _refused("The code was not run", [str(fault) for fault in faults])
-    with sandbox.session(functions, limits=limits) as session:
+    with sandbox.session(functions) as session:
         result = session.run(code, "edits")
     if problems := _problems(system, result):
-        return _refused("The code did not run to its end" if result.faults else "The calls are not sound", problems)
+        return _refused("The code did not run to its end" if result.faults else "Some calls are invalid", problems)
     if not system.calls:
         names = ", ".join(functions)
-        return _refused("The code called nothing", [f"call {names}; {SYSTEM}.stop_generating() if nothing is to do"])
+        return _refused(
+            "The code called nothing", [f"call {names}; {SYSTEM}.stop_generating() if there is nothing to do"]
+        )
     try:
         change = system.change()
     except BatchRefused as refused:
         return _refused("The calls do not fit together", [str(fault) for fault in refused.faults])
-    return EditResult(change, _output(system, result), system.stopped, system.left_out)
+    left_out = tuple(f"{fault}. It was left out." for fault in system.draft.left_out)
+    return EditResult(change, _output(system, result), system.stopped, left_out)
 
 
 def _problems(system: RuleSystem, result: CellResult) -> list[str]:
     """Return the reasons why nothing may be applied, including refused calls whose exception the code caught."""
     problems = [str(fault) for fault in result.faults]
-    problems += [str(fault) for fault in system.faults if not any(fault.message in problem for problem in problems)]
+    problems += [
+        str(fault) for fault in system.draft.faults if not any(fault.message in problem for problem in problems)
+    ]
     if not result.faults and (lost := result.host_calls - system.calls):
-        problems.append(f"the arguments of {lost} calls were wrong, and the code went on: correct them, without try")
+        problems.append(
+            f"calls with invalid arguments: {lost}; the code caught the errors and went on: correct the arguments, and "
+            "do not catch the errors"
+        )
     return problems
 
 
@@ -200,4 +195,4 @@ def _refused(what: str, problems: list[str]) -> EditResult:
 
 def _output(system: RuleSystem, result: CellResult) -> str:
     not_printed = [text for text in system.shown if text.strip() not in result.output]
-    return "\n\n".join(part for part in (result.output.rstrip(), *not_printed, *system.left_out) if part)
+    return "\n\n".join(part for part in (result.output.rstrip(), *not_printed) if part)

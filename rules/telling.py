@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
+from textwrap import dedent
 
 from pydantic import BaseModel
 
@@ -49,19 +50,21 @@ def tell_knowledge(task: Task, rules: str, shown: Skill | Reflection | None) -> 
 
 def tell_manual(knowledge: Knowledge) -> str:
     """Return the manual, or the rules as a list if no manual was written."""
-    return spare_code(knowledge.manual.strip()) or tell_rules(knowledge.rules)
+    return mark_optional_code(knowledge.manual.strip()) or tell_rules(knowledge.rules)
 
 
-def spare_code(manual: str) -> str:
-    """Mark the code of a manual as blocks that a prompt may leave out."""
+def mark_optional_code(manual: str) -> str:
+    """Return the manual with its code marked as blocks that a prompt may leave out."""
     return _CODE_BLOCK.sub(lambda code: prompt_block(code[0], "example of a rule"), manual)
 
 
 def in_brief(rule: Rule, defined: Collection[str]) -> Rule:
     """Return a helper method with only the heads of its functions if these are ``defined`` for the planner."""
-    if rule.type is not RuleType.USEFUL_HELPER_METHOD or not bound_names(rule.example) <= set(defined):
+    code = dedent(rule.example)
+    names = bound_names(code)  # none for an example that is not code
+    if rule.type is not RuleType.USEFUL_HELPER_METHOD or not names or not names <= set(defined):
         return rule
-    return rule.model_copy(update={"example": function_heads(rule.example)})
+    return rule.model_copy(update={"example": function_heads(code)})
 
 
 def tell_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
@@ -69,13 +72,17 @@ def tell_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[str
 
     Only functions that are ``defined`` for the planner are listed.
     """
-    calls = {rule.id: function_signatures(rule.example, defined) for rule in helpers}
-    calls = {id: functions for id, functions in calls.items() if functions}
+    codes = ((rule.id, dedent(rule.example)) for rule in helpers)
+    calls = {
+        id: functions for id, code in codes if bound_names(code) and (functions := function_signatures(code, defined))
+    }
     return PROMPTS["calls"].render(rules=rules_text, calls=calls) if calls else rules_text
 
 
 def without_defined(code: str, defined: Collection[str]) -> str:
     """Return the code without the functions and classes that are ``defined`` for the planner."""
+    if bound_names(code).isdisjoint(defined):  # also if the code is broken
+        return code.strip("\n")
     lines = code.split("\n")
     for node in reversed(parse_source(code).body):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in defined:

@@ -135,7 +135,7 @@ class FoundType(Learned):
     code: str
     hints: tuple[str, ...] = ()
     parameters: tuple[TypeParameter, ...] = ()
-    examples: tuple[Example, ...]
+    examples: tuple[Example, ...] = Field(min_length=1)
     wordings: tuple[Wording, ...] = ()
     check: str = ""
     """Plan code that raises unless the procedure's effects are the same as in all its examples."""
@@ -183,7 +183,7 @@ def rule_id(number: int) -> str:
 def rule_number(id: str) -> int:
     """Return the number in a rule's id. Raises ValueError for an invalid id."""
     if not _CITATION.fullmatch(id) or not id.islower():
-        raise ValueError(f"{id!r} is no rule id; they read rule_0, rule_1 and so on")
+        raise ValueError(f"{id!r} is no rule id; ids are rule_0, rule_1 and so on")
     return int(id.removeprefix("rule_"))
 
 
@@ -197,7 +197,7 @@ def read_type(text: str, offered: Collection[RuleType]) -> RuleType:
     letters = "".join(filter(str.isalpha, text.lower()))
     if letters in TWO_IN_ONE:
         raise ValueError(
-            f"{text!r} is two types: choose {RuleType.SPECIAL_PHENOMENON} for what is observed, "
+            f"{text!r} names two types: choose {RuleType.SPECIAL_PHENOMENON} for what is observed, "
             f"{RuleType.SPECIAL_MECHANISM} for how the world works"
         )
     type = OTHER_NAMES.get(letters) or next((t for t in RuleType if t.replace(" ", "").lower() == letters), None)

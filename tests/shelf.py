@@ -22,7 +22,6 @@ class Shelf(Environment):
     @action()
     def look(self) -> Observation:
         """Look at the shelf."""
-        FIRST
         self.looks += 1
         return Observation("On shelf_1 you see THINGS.", terminated=self.looks == LOOKS)
 
@@ -31,7 +30,7 @@ class Shelf(Environment):
 '''
 
 
-def write_shelf(folder: Path, things: str = "mug_1 and mug_2", looks: int = 1, first: str = "pass") -> None:
-    """Write ``shelf.py`` with these things in it; the episode ends after ``looks`` looks; each runs ``first``."""
-    environment = ENVIRONMENT.replace("THINGS", things).replace("LOOKS", str(looks)).replace("FIRST", first)
+def write_shelf(folder: Path, things: str = "mug_1 and mug_2", looks: int = 1) -> None:
+    """Write ``shelf.py`` with these things in it; the episode ends after ``looks`` looks."""
+    environment = ENVIRONMENT.replace("THINGS", things).replace("LOOKS", str(looks))
     (folder / "shelf.py").write_text(environment)

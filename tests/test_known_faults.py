@@ -88,7 +88,7 @@ COVERED = {
     ),
     "actions after the end of an episode accepted": (
         "tests/planner/test_episode.py::test_the_action_that_ends_the_episode_does_not_return",
-        "tests/envs/test_toy.py::test_a_solution_ends_the_episode_and_nothing_acts_after_it",
+        "tests/envs/test_toy.py::test_a_solution_ends_the_episode_and_later_actions_are_refused",
     ),
     "seeds not recorded": (f"{HERE}::test_every_seed_of_a_run_is_recorded",),
     "keys and paths read at import": (f"{HERE}::test_importing_reads_no_key_and_no_path_of_the_user",),

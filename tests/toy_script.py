@@ -65,7 +65,7 @@ def answer(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def _in_form(reply: str) -> str:
-    """Return the reply; calls that edit rules lose the attributes that rules do not have here."""
+    """Return the reply without the rule attributes that this run's prompt does not offer."""
     if "rule_system.write_rule(content" not in CONVERSATION[0]:
         return reply
     for attribute in ("type", "log"):
@@ -110,7 +110,10 @@ def verdict(asked: str) -> str:
 
 
 def write_success(asked: str) -> str:
-    """Return the Builder's edits after a success: a helper method and a process, once, if rules may be helpers."""
+    """Return the Builder's edits after a success.
+
+    The first time, if the run allows helper rules, a helper method and a success process; otherwise a log entry.
+    """
     known = "find it with find" in asked or "find_box (rule_1)" in asked
     if known or "Useful Helper Method" not in CONVERSATION[0]:
         return _edits('rule_system.update_rule("rule_0", log="Held again.")')
@@ -142,7 +145,7 @@ def write_failed(asked: str) -> str:
 
 
 def without_case(asked: str) -> str:
-    """Return the Builder's edits without a case: a log entry."""
+    """Return the edits of a Builder that is not told the case: a log entry."""
     return _edits('rule_system.update_rule("rule_0", log="Seen.")')
 
 
@@ -152,7 +155,7 @@ def generalised(asked: str) -> str:
 
 
 def generalised_again(asked: str) -> str:
-    """Return the procedure without its mistake: an opened box does not hold a pen."""
+    """Return the procedure without its mistake, which was to find "pen" in "You open"."""
     return f"```python\n{SOLVE.replace('agent.open(box)', MENDED)}```"
 
 

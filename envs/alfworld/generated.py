@@ -4,6 +4,7 @@ A game depends only on its type and seed. It is offered only if a search with fu
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
@@ -12,14 +13,14 @@ from random import Random
 from planbook.envs.alfworld import rooms
 from planbook.envs.alfworld.direct import ABLE, DirectEngine
 from planbook.envs.alfworld.engine import NOTHING, AlfworldGame
-from planbook.envs.alfworld.goals import GAME_TYPES, params_of
+from planbook.envs.alfworld.goals import GAME_TYPES, MACHINES, params_of
 from planbook.envs.alfworld.rooms import LAMP, FurnishedRoom, furnish, kind_of, pddl_name, place_objects, problem_text
 from planbook.envs.errors import EnvironmentBroken
 
 
 @dataclass(frozen=True, slots=True)
 class SearchGoal:
-    """The goal of a search; kinds as in sentences (``mug``)."""
+    """The goal of a search. Kinds are spelled as in goal sentences (``mug``)."""
 
     object: str
     target: str = ""
@@ -38,24 +39,23 @@ def find_plan(engine: DirectEngine, wanted: SearchGoal) -> list[str] | None:
 
     The engine is left at the start of the game.
     """
-    for things, places in _candidates(engine, wanted):
-        solution = _Solution(engine)
-        try:
-            solution.solve(wanted, things, places)
-        except _RefusedError:
-            continue
-        finally:
-            engine.reset()
-        if solution.won:
-            return solution.commands
-    return None
+    try:
+        for things, places in _candidates(engine, wanted):
+            solution = _Solution(engine)
+            with suppress(_RefusedError):
+                solution.solve(wanted, things, places)
+                if solution.won:
+                    return solution.commands
+        return None
+    finally:
+        engine.reset()
 
 
 def _candidates(engine: DirectEngine, wanted: SearchGoal) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yield each choice of objects to fetch, in order, and of places to use: machine and target, or the lamp."""
     scene = engine.scene
     things = sorted(thing for thing, _ in scene.start.inside if scene.kinds[thing] == f"{wanted.object}type")
-    needed = [f"{_MACHINES[wanted.change].lower()}type"] if wanted.change else []
+    needed = [f"{MACHINES[wanted.change].lower()}type"] if wanted.change else []
     needed.append(f"{wanted.lamp or wanted.target}type")
     places = [sorted(name for name, kind in scene.kinds.items() if kind == need) for need in needed]
     yield from product(permutations(things, wanted.count), product(*places))
@@ -127,7 +127,6 @@ _ROOMS = {
 }
 """Rooms in which tasks of a type are set, as in alfworld."""
 _CHANGES = {"pick_clean_then_place": "clean", "pick_heat_then_place": "heat", "pick_cool_then_place": "cool"}
-_MACHINES = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
 
 
 def game_id(kind: str, seed: int) -> str:
@@ -167,7 +166,7 @@ def _choices(kind: str, room: FurnishedRoom, facts: rooms.Affordances) -> list[t
         things = [
             thing
             for thing in things
-            if thing in facts.able[ABLE[change].capitalize()] and room.of_kind(_MACHINES[change])
+            if thing in facts.able[ABLE[change].capitalize()] and room.of_kind(MACHINES[change])
         ]
     targets = sorted({kind_of(receptacle) for receptacle in room.places})
     return [(thing, target) for thing in things for target in targets if thing in facts.holds[target]]

@@ -56,7 +56,8 @@ def paper_goal(goal: str) -> str:
 
 
 _ID = re.compile(r"\b[a-z]+_\d+\b")
-_MACHINES = {"clean": "sinkbasin", "heat": "microwave", "cool": "fridge"}
+MACHINES = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
+"""Maps a treatment to the kind of receptacle that provides it."""
 
 
 class Household(Protocol):
@@ -134,4 +135,5 @@ def _at_places(kinds: Sequence[str], places: Sequence[str]) -> Iterator[Action]:
         yield Action("open", (place,))
         for kind in kinds:
             yield from (Action(name, (kind, place)) for name in ("pick", "put", "use"))
-            yield from (Action(name, (kind, place)) for name, at in _MACHINES.items() if place.startswith(f"{at}_"))
+            machines = [name for name, at in MACHINES.items() if place.startswith(f"{at.lower()}_")]
+            yield from (Action(name, (kind, place)) for name in machines)

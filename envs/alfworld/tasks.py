@@ -79,7 +79,7 @@ def type_of(game_id: str) -> str:
 
 
 def peek(game_id: str) -> tuple[str, bool]:
-    """Return a game's goal sentence, and whether it is marked solvable."""
+    """Return a game's goal sentence, and True unless the game is marked as unsolvable."""
     path = game_path(game_id)
     try:
         text = path.read_bytes()

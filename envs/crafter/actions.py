@@ -5,7 +5,7 @@ Reasons name what is missing but never how much of it: the player has to find th
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from planbook.envs.crafter.rules import rules
 from planbook.envs.crafter.view import EDGE, STEPS, kind_at
@@ -44,8 +44,12 @@ def all_actions() -> Sequence[CrafterAction]:
 
 
 def refusal(game: "CrafterGame", act: CrafterAction) -> str:
-    """Return the reason why an action would fail now; empty if it would succeed."""
-    fast_asleep = game.player.sleeping and _items(game)["energy"] < rules().limits["energy"]
+    """Return the reason why an action would fail now; empty if it would succeed.
+
+    Collecting what the player cannot carry more of counts as a failure, although the game clears the square and counts
+    the achievement once more.
+    """
+    fast_asleep = game.player.sleeping and game.player.inventory["energy"] < rules().limits["energy"]
     if fast_asleep and act.verb not in ("sleep", "noop"):
         return "you are asleep, and sleep on"
     check = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(act.verb)
@@ -86,7 +90,7 @@ def _move(game: "CrafterGame", direction: str) -> str:
 
 
 def _do(game: "CrafterGame", _: str) -> str:
-    kind = faced_kind(game)
+    kind, held = faced_kind(game), game.player.inventory
     if kind in CREATURES or kind == "ripe_plant":
         return ""
     if kind == "plant":
@@ -96,12 +100,12 @@ def _do(game: "CrafterGame", _: str) -> str:
         return f"there is nothing to be done with {kind}"
     if _missing(game, recipe["require"]):
         return f"you have no tool for {kind}"
-    full = [name for name in recipe["receive"] if name in rules().things and _items(game)[name] >= rules().limits[name]]
+    full = [name for name in recipe["receive"] if name in rules().things and held[name] >= rules().limits[name]]
     return f"you cannot carry more {' and '.join(full)}" if full else ""
 
 
 def _sleep(game: "CrafterGame", _: str) -> str:
-    return "" if _items(game)["energy"] < rules().limits["energy"] else "you are not tired"
+    return "" if game.player.inventory["energy"] < rules().limits["energy"] else "you are not tired"
 
 
 def _place(game: "CrafterGame", thing: str) -> str:
@@ -124,9 +128,4 @@ def _not_enough(game: "CrafterGame", uses: Mapping[str, int]) -> str:
 
 
 def _missing(game: "CrafterGame", needs: Mapping[str, int]) -> list[str]:
-    return [name for name, count in needs.items() if _items(game)[name] < count]
-
-
-def _items(game: "CrafterGame") -> Mapping[str, Any]:
-    inventory: Mapping[str, Any] = game.player.inventory
-    return inventory
+    return [name for name, count in needs.items() if game.player.inventory[name] < count]

@@ -159,13 +159,10 @@ class Crafter(Environment):
 
     def verdict(self) -> Verdict:
         """Return whether all wanted achievements are unlocked; the score is the share that is."""
-        wanted = self._wanted_achievements()
+        achievement = self.task.params.get("achievement") if self.task else None
+        wanted = [str(achievement)] if achievement else rules.rules().achievements
         unlocked = sum(name in self.game.unlocked for name in wanted)
         return Verdict(unlocked == len(wanted), unlocked / len(wanted))
-
-    def _wanted_achievements(self) -> Sequence[str]:
-        achievement = self.task.params.get("achievement") if self.task else None
-        return [str(achievement)] if achievement else rules.rules().achievements
 
     def milestones(self) -> Sequence[str]:
         """Return the achievements in the order in which they were unlocked."""
@@ -176,7 +173,7 @@ class Crafter(Environment):
         return {"reward": self.game.reward, "steps": self.game.steps}
 
     def possible_actions(self) -> list[Action]:
-        """Return the actions that would take effect now. Collecting from grass also needs luck."""
+        """Return the actions that are not refused now. Collecting from grass also needs luck."""
         possible = [act for act in actions.all_actions() if not actions.refusal(self.game, act)]
         return [Action(act.verb, (act.thing,) if act.thing else ()) for act in possible]
 

@@ -41,30 +41,26 @@ def _gather(
     source = find_source(verb, item)
     held_tool = _held_tool(player, tool)
     check_tool(source, held_tool, item)
-    gained = item if item in source.gives else next(iter(source.gives))
-    units = -(-count // source.gives[gained])
-    route = trip(terrain, player.spot, player.gone, source, units, game_data.DIGGING.get(held_tool, 0))
+    route = trip(terrain, player.spot, player.gone, source, count, game_data.DIGGING.get(held_tool, 0))
     if route is None:
         raise NoneLeft(f"there are not {count} {item} left to be found in this world")
-    gains = {name: number * units for name, number in source.gives.items()}
-    text = f"mine {gains[gained]} {gained}" + ("" if item in source.gives else f" from {source.name}")
+    text = f"mine {count} {source.given(item)}" + ("" if item in source.gives else f" from {source.name}")
     if verb == "kill":
-        text = f"kill {units} {source.name}"
+        text = f"kill {count} {source.name}"
+    gains = dict.fromkeys(source.gives, count)
     return GoalEffects(text, source.name, ceil(route.spot.tick - player.spot.tick), gains, {}, route)
 
 
 def _make(
     verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, materials: JsonValue, tool: JsonValue = None
 ) -> GoalEffects:
-    item, count = read_object(obj)
-    recipe = find_recipe(verb, item, read_counts(materials, "the materials"))
+    recipe, count = read_recipe(verb, obj, materials)
     needs = recipe.needs(count)
-    check_materials(recipe, count, read_counts(materials, "the materials"))
     short = [f"{n} {name} (you hold {player.held(name)})" for name, n in needs.items() if player.held(name) < n]
     if short:
-        raise GoalRefused(f"not enough material: to {verb} {count} {item} takes {' and '.join(short)}")
+        raise GoalRefused(f"not enough material: to {verb} {count} {recipe.output} takes {' and '.join(short)}")
     _check_station(recipe, player, _held_tool(player, tool))
-    gains = {item: recipe.makes * recipe.times(count)}
+    gains = {recipe.output: recipe.makes * recipe.times(count)}
     ticks = SMELTING * recipe.times(count) if verb == "smelt" else CRAFTING[recipe.station]
     skill = f"{verb} at {recipe.station}" if recipe.station else verb
     return GoalEffects(f"{verb} {quantities(gains)} from {quantities(needs)}", skill, ticks, gains, needs)
@@ -143,6 +139,20 @@ def _other_way(item: str) -> str:
 _PAST = {"craft": "crafted", "smelt": "smelted"}
 
 
+def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe, int]:
+    """Return the recipe that a goal means, and the wanted count. Raises GoalRefused, also for too few materials."""
+    item, count = read_object(obj)
+    stated = read_counts(materials, "the materials")
+    recipe = find_recipe(verb, item, stated)
+    needs, times = recipe.needs(count), recipe.times(count)
+    if any(stated[name] < needed for name, needed in needs.items()):
+        raise GoalRefused(
+            f"the recipe takes more: {recipe.makes} {item} takes {quantities(recipe.ingredients)}, "
+            f"so {count} ({times} times the recipe) takes {quantities(needs)}, and the plan states {quantities(stated)}"
+        )
+    return recipe, count
+
+
 def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
     """Return the recipe that the plan means: the one with exactly these kinds of materials. Raises GoalRefused."""
     recipes = [recipe for recipe in game_data.RECIPES.get(item, ()) if recipe.verb == verb]
@@ -156,17 +166,6 @@ def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
         f"the recipe is another: {first.makes} {item} takes {quantities(first.ingredients)}, "
         f"and the plan states {quantities(stated)}"
     )
-
-
-def check_materials(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
-    """Raise GoalRefused unless the materials that the plan states are enough."""
-    needs = recipe.needs(count)
-    if any(stated[name] < needed for name, needed in needs.items()):
-        times = recipe.times(count)
-        raise GoalRefused(
-            f"the recipe takes more: {recipe.makes} {recipe.output} takes {quantities(recipe.ingredients)}, "
-            f"so {count} ({times} times the recipe) takes {quantities(needs)}, and the plan states {quantities(stated)}"
-        )
 
 
 def read_tool(tool: JsonValue) -> str:

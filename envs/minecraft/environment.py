@@ -54,7 +54,7 @@ NO_REASONS = (
 
 
 class Minecraft(Environment):
-    """One world per seed. A goal that cannot be reached costs no time; one that is reached takes its ticks."""
+    """A map for each seed. A goal that cannot be reached costs no time; one that is reached takes its ticks."""
 
     name = "minecraft"
     about = (

@@ -1,4 +1,4 @@
-"""Minecraft 1.11.2 as data: trees, animals, ores, biomes, the tools they take, and all recipes.
+"""Minecraft 1.11.2 as data: trees, animals and ores, the tools that they need, biomes, and all recipes.
 
 Lengths are in blocks, times in ticks (20 per second). The tiers are the game's. Quartz, which the game has only in
 another dimension, lies in ordinary ground here, so that the paper's task of making a block of it is possible.
@@ -31,14 +31,14 @@ DIGGING: Mapping[str, int] = {
 
 
 class Source(NamedTuple):
-    """A kind of thing that gives items when it is mined or killed."""
+    """A kind of thing that gives one of each of its items when it is mined or killed."""
 
     name: str
     """Name of the thing as the agent sees it, such as oak_tree."""
     verb: str
     goal_name: str
     """Name in goals that means this source and no other, such as oak_log."""
-    gives: Mapping[str, int]
+    gives: tuple[str, ...]
     work: int
     """Ticks to get one. For sources that need a pickaxe, the number of blocks of stone that take as long."""
     tool: str = ""
@@ -56,27 +56,31 @@ class Source(NamedTuple):
         """The middle of the range of depths."""
         return sum(self.depth) / 2
 
+    def given(self, item: str) -> str:
+        """Return the item that a goal's item stands for: ``log`` for ``birch_log``."""
+        return item if item in self.gives else self.gives[0]
+
 
 def _tree(wood: str) -> Source:
-    return Source(f"{wood}_tree", "mine", f"{wood}_log", {"log": 1}, 30, amount=(5, 14))
+    return Source(f"{wood}_tree", "mine", f"{wood}_log", ("log",), 30, amount=(5, 14))
 
 
 def _animal(name: str, *gives: str) -> Source:
-    return Source(name, "kill", gives[0], dict.fromkeys(gives, 1), 40, amount=(1, 4))
+    return Source(name, "kill", gives[0], gives, 40, amount=(1, 4))
 
 
 def _plain(name: str, work: int = 15, tool: str = "") -> Source:
-    return Source(name, "mine", name, {name: 1}, work, tool)
+    return Source(name, "mine", name, (name,), work, tool)
 
 
 def _ore(
     name: str, tier: int, depth: tuple[int, int], amount: tuple[int, int], item: str = "", goal_name: str = ""
 ) -> Source:
     item = item or name
-    return Source(name, "mine", goal_name or item, {item: 1}, 2, "pickaxe", tier, depth, amount)
+    return Source(name, "mine", goal_name or item, (item,), 2, "pickaxe", tier, depth, amount)
 
 
-STONE = Source("stone", "mine", "cobblestone", {"cobblestone": 1}, 1, "pickaxe", 1)
+STONE = Source("stone", "mine", "cobblestone", ("cobblestone",), 1, "pickaxe", 1)
 DIRT = _plain("dirt", 10)
 EVERYWHERE = (STONE.name, DIRT.name)
 """Sources that are below the agent's feet, wherever it is."""

@@ -97,7 +97,7 @@ class MinecraftGoals(Goals):
         source = game_data.source_of(item)
         if source is None or source.verb != goal.name:
             return (goal,)
-        gained = item if item in source.gives else next(iter(source.gives))
+        gained = source.given(item)
         others = [
             _goal_from(other, gained, count, goal) for other in game_data.sources_giving(gained) if other is not source
         ]
@@ -230,19 +230,14 @@ def _gather(verb: str, obj: Given, tool: Given) -> Deed:
     item, count = actions.read_object(obj)
     source, needs = actions.find_source(verb, item), _tool_needs(tool)
     actions.check_tool(source, tool or "", item)
-    gained = item if item in source.gives else next(iter(source.gives))
-    units = -(-count // source.gives[gained])
-    changes = [Change.by(_held_fact(name), number * units) for name, number in source.gives.items()]
-    return Deed(needs, changes)
+    return Deed(needs, [Change.by(_held_fact(name), count) for name in source.gives])
 
 
 def _make(verb: str, obj: Given, materials: Given, tool: Given) -> Deed:
-    item, count = actions.read_object(obj)
-    recipe = actions.find_recipe(verb, item, actions.read_counts(materials, "the materials"))
-    actions.check_materials(recipe, count, actions.read_counts(materials, "the materials"))
+    recipe, count = actions.read_recipe(verb, obj, materials)
+    item, station, used = recipe.output, recipe.station, recipe.needs(count)
     if actions.lacks_station(recipe, tool or ""):
-        raise GoalRefused(f"to {verb} {item} takes {recipe.station} as tool, and the plan uses {tool or 'none'}")
-    used = recipe.needs(count)
+        raise GoalRefused(f"to {verb} {item} takes {station} as tool, and the plan uses {tool or 'none'}")
     changes = [Change.by(_held_fact(name), -number) for name, number in used.items()]
     product = Change.by(_held_fact(item), recipe.makes * recipe.times(count))
     return Deed([*(_enough(name, number) for name, number in used.items()), *_tool_needs(tool)], [*changes, product])

@@ -1,4 +1,4 @@
-"""The player: inventory, place and memory, the effects of a goal, and the chance to reach it (DEPS, table 18).
+"""The player: inventory, place and memory, the effects of a goal, and the chance of reaching it (DEPS, table 18).
 
 The paper measured how often a learned controller succeeds at some skills. Other skills get the chance of the most
 similar one.
@@ -20,7 +20,7 @@ class GoalEffects:
 
     text: str
     skill: str
-    """The practised skill: a source's name, or the kind of work."""
+    """The skill used: the name of a source, or the kind of work."""
     ticks: int
     gains: Mapping[str, int] = field(default_factory=dict)
     losses: Mapping[str, int] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class MinecraftPlayer:
     tries: int = 0
     """Number of goals tried."""
     _seen: tuple[Spot, Sight] | None = None
-    """The last result of ``sight``. It depends only on the spot, which includes the time."""
+    """The last result of ``sight`` with its spot, which includes the time; ``gone`` changes only as time passes."""
 
     def copy(self) -> "MinecraftPlayer":
         """Return a copy that shares nothing mutable."""
@@ -140,7 +140,7 @@ def succeeds(effects: GoalEffects, task_id: str, tries: int) -> bool:
 
 
 def wait(terrain: Terrain, player: MinecraftPlayer, ticks: int) -> None:
-    """Let time pass without effect. The player stays at its place."""
+    """Let time pass without effect. The player stays where it is."""
     player.spot = player.spot._replace(tick=player.spot.tick + ticks)
     player.look(terrain)
 

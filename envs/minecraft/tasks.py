@@ -151,9 +151,9 @@ def single_task(item: str, seed: int) -> Task:
 def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
     """Return a task of several goals. The seed determines the goals and the map."""
     dice = random.Random(f"{kind}/{seed}")
-    drawn = dice.sample(list(CANDIDATES), PARALLEL[kind])
-    goals: list[JsonValue] = [{item: dice.randint(1, CANDIDATES[item][1])} for item in drawn]
-    parts = [f"{count} {item}" for goal in goals if isinstance(goal, dict) for item, count in goal.items()]
+    counts = {item: dice.randint(1, CANDIDATES[item][1]) for item in dice.sample(list(CANDIDATES), PARALLEL[kind])}
+    goals: list[JsonValue] = [{item: count} for item, count in counts.items()]
+    parts = [f"{count} {item}" for item, count in counts.items()]
     return Task(
         id=f"{kind}/{seed}",
         env=ENVIRONMENT,
@@ -176,10 +176,6 @@ def wanted_items(task: Task) -> dict[str, int]:
 def parallel_goals(task: Task) -> list[Action]:
     """Return the goals of a parallel task in the order of its sentence, as a plan would write them."""
     return [
-        Action(CANDIDATES[item][0], ({item: count}, "stone_pickaxe" if _takes_pickaxe(item) else None))
+        Action(CANDIDATES[item][0], ({item: count}, "stone_pickaxe" if "wooden_pickaxe" in milestones(item) else None))
         for item, count in wanted_items(task).items()
     ]
-
-
-def _takes_pickaxe(item: str) -> bool:
-    return "wooden_pickaxe" in milestones(item)

@@ -143,26 +143,25 @@ def _near(x: float, y: float, regions: Regions, dice: random.Random) -> tuple[fl
 def _site(source: str, x: float, y: float, dice: random.Random) -> Location:
     kind = SOURCES[source]
     depth, amount = dice.randint(*kind.depth), dice.randint(*kind.amount)
-    if source not in ANIMALS:
-        return Location(source, x, y, depth, amount)
-    return Location(source, x, y, depth, amount, *_drift(dice), gone_at=dice.randint(*LATER))
+    return _roaming(Location(source, x, y, depth, amount), LATER, dice)
 
 
 def _close_site(source: str, dice: random.Random) -> Location:
     x, y = _random_position(dice, *CLOSE)
-    amount = CERTAIN[source] // 2
-    if source not in ANIMALS:
-        return Location(source, x, y, 0, amount)
-    return Location(source, x, y, 0, amount, *_drift(dice), gone_at=dice.randint(*SOON))
+    return _roaming(Location(source, x, y, 0, CERTAIN[source] // 2), SOON, dice)
+
+
+def _roaming(site: Location, until: tuple[int, int], dice: random.Random) -> Location:
+    """Return the site; if it is a herd, with a drift and the tick when it is gone."""
+    if site.source not in ANIMALS:
+        return site
+    dx, dy = dice.uniform(-PACE, PACE), dice.uniform(-PACE, PACE)
+    return replace(site, dx=dx, dy=dy, gone_at=dice.randint(*until))
 
 
 def _certain_site(source: str, x: float, y: float, dice: random.Random) -> Location:
     near = dice.uniform(-SPREAD, SPREAD), dice.uniform(-SPREAD, SPREAD)
     return Location(source, x + near[0], y + near[1], 0, CERTAIN[source])
-
-
-def _drift(dice: random.Random) -> tuple[float, float]:
-    return dice.uniform(-PACE, PACE), dice.uniform(-PACE, PACE)
 
 
 def _random_position(dice: random.Random, least: float, most: float) -> tuple[float, float]:

@@ -40,16 +40,12 @@ def _tasks(split: str) -> Sequence[Task]:
     if split not in SPLITS:
         raise BadSelection(f"textcraft has no split {split!r}; ids have the form SPLIT/SEED, for example test/17")
     tested = {seed: item for seed, (item, _) in _published_tasks().items()}
-    others = dict(enumerate(_other_items(set(tested.values())), start=len(tested)))
+    deep = {item for item, depth in book().depths.items() if f"depth_{depth}" in TYPES}
+    others = dict(enumerate(sorted(deep - set(tested.values())), start=len(tested)))
     examples = {seed: item for seed, item in others.items() if item in EXAMPLES}
     dev = {seed: item for seed, item in others.items() if item not in EXAMPLES}
     seeds = {"test": tested, "dev": dev, "example": examples}[split]
     return tuple(_task(split, seed, item) for seed, item in seeds.items())
-
-
-def _other_items(tested: set[str]) -> list[str]:
-    """Return the items of depth 2 or more that are not tested, sorted by name."""
-    return sorted(item for item, depth in book().depths.items() if f"depth_{depth}" in TYPES and item not in tested)
 
 
 def _task(split: str, seed: int, item: str) -> Task:

@@ -28,7 +28,7 @@ class Ingredient:
 
 @dataclass(frozen=True, slots=True)
 class CraftingCommand:
-    """One crafting command: its product and its ingredients. No item occurs twice in one recipe."""
+    """One crafting command: its product and its ingredients, no two of which accept the same item."""
 
     makes: str
     count: int
@@ -61,14 +61,10 @@ class Book:
         return next((recipe for recipe in self.recipes.get(item, ()) if self._fits(recipe, using)), None)
 
     def _fits(self, recipe: CraftingCommand, using: Sequence[Ingredient]) -> bool:
-        left = list(using)
-        for need in recipe.needs:
-            choices = self.choices(need.name)
-            match = next((part for part in left if part.name in choices and part.count == need.count), None)
-            if match is None:
-                return False
-            left.remove(match)
-        return not left
+        return len(using) == len(recipe.needs) and all(
+            any(part.name in self.choices(need.name) and part.count == need.count for part in using)
+            for need in recipe.needs
+        )
 
     def tree(self, item: str) -> list[CraftingCommand]:
         """Return every recipe that may be needed to craft the item, its own first."""

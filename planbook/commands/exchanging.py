@@ -158,7 +158,9 @@ def _describe_skill(skill: "VerifiedSkill") -> str:
         return f"not verified, as {skill.folder} has no {', '.join(skill.changed_files)}; export the skill again"
     files = f"; changed files: {', '.join(skill.changed_files)}" if skill.changed_files else ""
     verdicts = (
-        f"the verdict differs for {', '.join(skill.changed)}" if skill.changed else "every verdict is as recorded"
+        f"the verdict differs or is missing for {', '.join(skill.changed)}"
+        if skill.changed
+        else "every verdict is as recorded"
     )
     return f"{skill.solved} of {counted(skill.tasks, 'task')} solved; {verdicts}{files}; the run is in {skill.run}"
 

@@ -19,7 +19,7 @@ from planbook.knowledge import check_environment
 from planbook.options import JSON, PLAYING, TABLE, Command, options
 from planbook.papers.comparison import PaperComparison
 from planbook.planner import Budget, Spent
-from planbook.results.learning_cost import BuildingCost, Paying, Reached, reached_after
+from planbook.results.learning_cost import BuildingCost, LearningPayoff, Reached, reached_after
 from planbook.results.measures import ALL
 from planbook.results.summary import Summary
 from planbook.results.table import read_run
@@ -55,7 +55,7 @@ class Curve(BaseModel):
 
     library: str
     curve: tuple[Point, ...]
-    paying: dict[str, Paying | None] = {}
+    paying: dict[str, LearningPayoff | None] = {}
     """The cost of a solved task with learning included, by the number of building tasks."""
     table: PaperComparison | None = None
     """Comparison of the last point with the papers (--table)."""
@@ -156,7 +156,7 @@ def _building_cost(config: Config, after: Sequence[int], prices: Path | None) ->
         return read_run(run, price=prices_from(prices) if prices else None).building_cost()
 
 
-def curve_paying(points: Sequence[Point]) -> dict[str, Paying | None]:
+def curve_paying(points: Sequence[Point]) -> dict[str, LearningPayoff | None]:
     """Return the cost of a solved task at each point, learning included, compared with the point without learning."""
     costs = {str(point.after): point.summary.paying for point in points}
     baseline = costs.get("0")

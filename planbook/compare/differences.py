@@ -84,7 +84,7 @@ class SolvedDifference(TestedDifference):
 
     @property
     def more(self) -> int:
-        """How many more pairs the second run solved than the first."""
+        """The number of pairs that the second run solved, minus that of the first."""
         return self.second - self.first
 
 
@@ -196,7 +196,7 @@ def measure_differences(pairs: Sequence[Pair]) -> dict[str, MeasureDifference]:
 
 
 def _values(row: Result) -> dict[str, float]:
-    return {SCORE: row.ending.verdict.score, **row.measures}
+    return {SCORE: row.ending.verdict.score, **row.ending.measures}
 
 
 def _is_informative(pairs: Sequence[Pair]) -> bool:
@@ -274,6 +274,19 @@ class SettingDifference(BaseModel):
 def settings(config: Config) -> dict[str, str]:
     """Return all settings as text, by their dotted names; paths of files are reduced to their names."""
     return dict(by_dotted_name(without_folders(config).model_dump(mode="json")))
+
+
+SEEDS = ("seed", "selection.seeds", "repeats")
+"""Settings that differ between repetitions of the same trial."""
+KNOWLEDGE = ("library", "after", "rule_tokens")
+"""Settings that determine the knowledge of a run."""
+
+
+def settings_without(runs: Iterable[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
+    """Return the distinct settings of some runs, without the named ones."""
+    return frozenset(
+        tuple((name, value) for name, value in settings(run.run.config).items() if name not in names) for run in runs
+    )
 
 
 def differing_settings(one: RunResults, other: RunResults) -> tuple[SettingDifference, ...]:

@@ -8,14 +8,14 @@ from pydantic import BaseModel
 from planbook.planner import Grid
 from planbook.results.statistics import benjamini_hochberg, paired_t, swapped_tails, unvaried_difference
 from planbook.results.table import RunResults
-from planbook.wording import NO_FIGURE, UNPLAYED, counted
+from planbook.wording import NO_FIGURE, counted
 
 FALSE_SHARE = 0.05
 """The share of significant effects that may be noise (the false discovery rate)."""
 SUSPECT = 0.05
 """Runs that solve fewer tasks than the others, with a one-sided p below this, are left out of the reference."""
 EVERYTHING = ""
-"""Names the run with all rules and skills."""
+"""The name of the run with all rules and skills."""
 Solved = Mapping[tuple[str, int], Mapping[int, bool]]
 """Success by task (id and seed) and repeat."""
 
@@ -23,7 +23,7 @@ Solved = Mapping[tuple[str, int], Mapping[int, bool]]
 class PartEffect(BaseModel):
     """The effect of leaving out a rule or a skill, as a share of all tasks; negative if fewer are solved.
 
-    ``affected`` counts the tasks that use it; no others were played. In their episodes, the other runs solve
+    ``affected`` counts the played tasks that use it. In their episodes, the other runs solve
     ``expected`` on average, and the run without the part solves ``solved``. ``p`` is two-sided.
     """
 
@@ -89,7 +89,7 @@ def part_effects(everything: RunResults, without: Mapping[str, RunResults | None
 def _solved(run: RunResults) -> Solved:
     solved: dict[tuple[str, int], dict[int, bool]] = {}
     for row in run.counted:
-        if row.outcome not in UNPLAYED:
+        if row.outcome.played:
             solved.setdefault((row.task.id, row.task.seed), {})[row.repeat] = row.solved
     return solved
 
@@ -133,7 +133,7 @@ def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     if harmful:
         yield f"More tasks are solved without: {', '.join(harmful)}."
     if unused:
-        yield f"Not measured, as no task uses them: {', '.join(unused)}."
+        yield f"Not measured, as no played task uses them: {', '.join(unused)}."
     yield (
         "p: runs swapped within tasks, exact, against the runs that lack no part found to matter; corrected by the "
         f"Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts named as more "

@@ -1,15 +1,14 @@
 """Rows of a table for any number of runs, each by itself or grouped by settings."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
 from pydantic import BaseModel, Field
 
-from planbook.compare.differences import in_short, setting, settings
+from planbook.compare.differences import KNOWLEDGE, SEEDS, in_short, setting, settings_without
 from planbook.planner import Outcome, Spent
-from planbook.results.learning_cost import Paying
-from planbook.results.rows import Result
+from planbook.results.learning_cost import LearningPayoff
 from planbook.results.statistics import per_solved
 from planbook.results.summary import by_task, mean_actions, mean_errors, solved_interval
 from planbook.results.table import RunResults
@@ -60,18 +59,19 @@ class GroupRow(BaseModel):
     money: float | None
     seconds: float
     per_solved: PerSolved
-    paying: Paying | None = Field(default=None, exclude_if=lambda paying: paying is None or not paying.has_learned)
+    paying: LearningPayoff | None = Field(
+        default=None, exclude_if=lambda paying: paying is None or not paying.has_learned
+    )
     """The cost of a solved task with learning included; None if the cost of learning is not known."""
     share_mean: float | None
     share_sd: float | None
     several: int
     once: int
-    """Tasks played several times that were solved at least once."""
     every_time: int
 
 
 def group_rows(runs: Sequence[RunResults], by: Sequence[str] = ()) -> tuple[GroupRow, ...]:
-    """Return a row for each run or, given settings in ``by``, for each group of runs with the same values of them."""
+    """Return a row for each run; with names of settings in ``by``, for each group of runs that have the same values."""
     groups = defaultdict[str, list[RunResults]](list)
     for run in runs:
         groups[", ".join(f"{name}={in_short(setting(run.run.config, name))}" for name in by) or run.name].append(run)
@@ -79,14 +79,14 @@ def group_rows(runs: Sequence[RunResults], by: Sequence[str] = ()) -> tuple[Grou
     return tuple(_group_row(name, members, paying[name]) for name, members in groups.items())
 
 
-def paying_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Paying | None]:
+def paying_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, LearningPayoff | None]:
     """Return the cost of a solved task, including learning, in each group.
 
     It is compared with the first group that learned nothing and has the same settings apart from knowledge and seeds.
     Building groups are not compared, nor are groups whose runs differ in other settings.
     """
     costs = {name: _paying(runs) for name, runs in groups.items()}
-    common = {name: _settings_without(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
+    common = {name: settings_without(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
     without = {common[name]: name for name, paying in reversed(costs.items()) if paying and not paying.has_learned}
     for name, paying in costs.items():
         building = any(run.builds for run in groups[name])  # its tasks differ
@@ -96,31 +96,18 @@ def paying_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Pay
     return costs
 
 
-SEEDS = ("seed", "selection.seeds", "repeats")
-"""Settings that differ between repetitions of the same trial."""
-KNOWLEDGE = ("library", "after", "rule_tokens")
-"""Settings that determine the knowledge of a run."""
-
-
-def _settings_without(runs: Sequence[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
-    """Return the distinct settings of some runs, without the named ones."""
-    return frozenset(
-        tuple((name, value) for name, value in settings(run.run.config).items() if name not in names) for run in runs
-    )
-
-
 def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
     """Return the names of the settings in which runs differ, apart from seeds."""
-    distinct = [dict(pairs) for pairs in _settings_without(runs, SEEDS)]
+    distinct = [dict(pairs) for pairs in settings_without(runs, SEEDS)]
     names = {name for values in distinct for name in values}
     return tuple(name for name in sorted(names) if len({values.get(name) for values in distinct}) > 1)
 
 
-def _paying(runs: Sequence[RunResults]) -> Paying | None:
+def _paying(runs: Sequence[RunResults]) -> LearningPayoff | None:
     """Return the cost of a solved task in several runs; None if it is unknown for one of them.
 
-    Each building run behind them counts once, with the cost for the run that used the most of it; the episodes of one
-    that is itself in the group count as playing.
+    Each building run behind them counts once, at the highest cost that it has for any of them. If a building run is
+    itself in the group, its episodes count as playing.
     """
     known = [paying for run in runs if (paying := run.paying())]
     if len(known) < len(runs):
@@ -129,15 +116,15 @@ def _paying(runs: Sequence[RunResults]) -> Paying | None:
     learned = dict(sorted(behind, key=lambda pair: pair[1].tokens))
     learned |= {run.run.folder.resolve(): run.outside_cost for run in runs}
     playing = Spent(calls=sum(paying.calls for paying in known), prompt=sum(paying.tokens for paying in known))
-    return Paying.of(sum(paying.solved for paying in known), playing, sum(learned.values(), Spent()))
+    return LearningPayoff.of(sum(paying.solved for paying in known), playing, sum(learned.values(), Spent()))
 
 
-def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> GroupRow:
+def _group_row(name: str, runs: Sequence[RunResults], paying: LearningPayoff | None) -> GroupRow:
     rows = [row for run in runs for row in run.counted]
-    solved = _solved(rows)
+    solved = sum(row.solved for row in rows)
     low, high = solved_interval(rows)
-    shares = [_solved(run.counted) / len(run.counted) for run in runs if run.counted]
-    repeated = [outcomes for outcomes in by_task(rows) if len(outcomes) > 1]
+    shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted]
+    repeated = [each for each in by_task(row for row in rows if row.outcome.played) if len(each) > 1]
     spent = sum((run.cost for run in runs), Spent())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
     money = None if spent.money is None else round(spent.money, 6)
@@ -169,7 +156,3 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> 
         once=sum(map(any, repeated)),
         every_time=sum(map(all, repeated)),
     )
-
-
-def _solved(rows: Iterable[Result]) -> int:
-    return sum(row.solved for row in rows)

@@ -6,6 +6,8 @@ from typing import Literal
 from pydantic import BaseModel
 
 from planbook.compare.differences import (
+    KNOWLEDGE,
+    SEEDS,
     CostDifference,
     MeasureDifference,
     Pair,
@@ -16,15 +18,16 @@ from planbook.compare.differences import (
     differing_settings,
     gain,
     measure_differences,
+    settings_without,
     solved_difference,
 )
 from planbook.errors import BadArgument
 from planbook.planner import Outcome
-from planbook.results.learning_cost import Paying
+from planbook.results.learning_cost import LearningPayoff
 from planbook.results.rows import Result
 from planbook.results.summary import solved_interval
 from planbook.results.table import RunResults
-from planbook.wording import UNPLAYED
+from planbook.wording import counted
 
 
 class Side(BaseModel):
@@ -38,7 +41,7 @@ class Side(BaseModel):
     broken: int
     not_run: int
     """Broken and not run episodes count as not solved."""
-    paying: Paying | None = None
+    paying: LearningPayoff | None = None
     """The cost of a solved task with learning included; None if the cost of learning is not known."""
 
 
@@ -90,12 +93,13 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
             f"{first.name} ({_describe(first)}) and {second.name} ({_describe(second)}) have no task in common; "
             "play the same tasks and seeds in both"
         )
-    both_played = [pair for pair in pairs if not any(side.outcome in UNPLAYED for side in pair)]
+    both_played = [pair for pair in pairs if all(side.outcome.played for side in pair)]
     overall = solved_difference(pairs)
     sides = _side(first, [one for one, _ in pairs]), _side(second, [other for _, other in pairs])
+    alike = len(settings_without((first, second), (*SEEDS, *KNOWLEDGE))) == 1
     return RunComparison(
-        first=sides[0] if first.builds else _with_break_even(*sides),
-        second=sides[1] if second.builds else _with_break_even(*reversed(sides)),
+        first=_with_break_even(*sides) if alike and not first.builds else sides[0],
+        second=_with_break_even(*reversed(sides)) if alike and not second.builds else sides[1],
         settings=differing_settings(first, second),
         only_first=tuple(row.name for key, row in first_rows.items() if key not in second_rows),
         only_second=tuple(row.name for key, row in second_rows.items() if key not in first_rows),
@@ -111,7 +115,10 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
 
 
 def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
-    """Compare the first run with each of the others; p values are corrected over all comparisons."""
+    """Compare the first run with each of the others.
+
+    The p values of whole runs and of measures are corrected over all comparisons, those by task type within each.
+    """
     comparisons = [compare(runs[0], other) for other in runs[1:]]
     overall = corrected({comparison.second.run: comparison.overall for comparison in comparisons})
     played = corrected({each.second.run: each.played or each.overall for each in comparisons})
@@ -138,7 +145,7 @@ def _check_environments(first: RunResults, second: RunResults) -> None:
 
 
 def _describe(run: RunResults) -> str:
-    return f"{len(run.counted)} episodes, the first {run.counted[0].name}" if run.counted else "no episodes"
+    return f"{counted(len(run.counted), 'episode')}, the first {run.counted[0].name}" if run.counted else "no episodes"
 
 
 def _by_key(run: RunResults) -> dict[tuple[str, str, int, int], Result]:
@@ -185,7 +192,7 @@ def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
                 type=one.type,
                 change="gained" if other.solved else "lost",
                 cause=unsolved.ending.cause,
-                unplayed=unsolved.outcome in UNPLAYED,
+                unplayed=not unsolved.outcome.played,
             )
 
 

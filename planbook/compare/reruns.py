@@ -87,12 +87,12 @@ def repeated_episodes(first: Run, second: Run) -> Iterator[RepeatedEpisode]:
 def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
     """Count the episodes by their comparison."""
     listed = list(episodes)
-    counts = Counter({way.value: 0 for way in Way}) + Counter(episode.way.value for episode in listed)
-    pairs = [(episode.solved_before, episode.solved_after) for episode in listed if episode.way is not Way.NOT_COMPARED]
+    counts = Counter(episode.way.value for episode in listed)
+    compared = [episode for episode in listed if episode.way is not Way.NOT_COMPARED]
+    pairs = [(episode.solved_before, episode.solved_after) for episode in compared]
     gains = defaultdict[str, int](int)
-    for episode in listed:
-        if episode.way is not Way.NOT_COMPARED:
-            gains[episode.task] += episode.solved_after - episode.solved_before
+    for episode in compared:
+        gains[episode.task] += episode.solved_after - episode.solved_before
     return RerunTotals(
         episodes=len(listed),
         by_way={way.value: counts[way.value] for way in Way},
@@ -159,6 +159,8 @@ def kept_steps(episode: Trajectory, at: int) -> list[Step]:
         if at <= len(played.steps):
             break
         at -= len(played.steps)
+    else:
+        return []
     steps = list(played.steps[:at])
     undone: set[int] = set()
     for rewind in played.rewinds:
@@ -176,7 +178,7 @@ def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[s
     path = last_path(run, entry)
     steps = [Step.model_validate(row.body) for row in run.store.events(path, "act")]
     if planned:
-        steps[: planned.at] = kept_steps(read_trajectory(path, run.store.events(path)), planned.at)
+        steps[: planned.at] = kept_steps(read_trajectory(path, run.store.events(path), entry.task), planned.at)
     return [f"{call_of(step.action)} -> {step.observation.text}" for step in steps]
 
 

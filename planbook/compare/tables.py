@@ -48,15 +48,15 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
 
 
 def result_lines(compared: RunComparison, name: str) -> Iterator[str]:
-    """Yield the result in words; if some episodes were not played, also the result without their pairs."""
+    """Yield the result in words; if some episodes were not played, also their number and the result without them."""
     overall, played, sides = compared.overall, compared.played, (("A", compared.first), (name, compared.second))
     yield f"{_result_in_words(overall, name)}."
-    if played is not None:
-        counts = [f"{letter} {side.broken} broken and {side.not_run} not run" for letter, side in sides]
-        without = _result_in_words(played, name)
-        yield f"Counted as not solved: of {', of '.join(counts)}. Left out: {without}."
-        if (played.is_significant, played.more > 0) != (overall.is_significant, overall.more > 0):
-            yield "The result depends on them: play them (planbook run --resume RUN) before relying on it."
+    if any(side.broken or side.not_run for _, side in sides):
+        counts = [f"{side.broken} broken and {side.not_run} not run in {letter}" for letter, side in sides]
+        without = _result_in_words(played, name) if played else "none is left"
+        yield f"Counted as not solved: {', '.join(counts)}. Without these pairs: {without}."
+    if played and (played.is_significant, played.more > 0) != (overall.is_significant, overall.more > 0):
+        yield "The result depends on them: play them (planbook run --resume RUN) before relying on it."
 
 
 def _result_in_words(difference: SolvedDifference, name: str) -> str:

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,7 +27,6 @@ from planbook.planner import (
 from planbook.results.rows import NOT_PLAYED
 from planbook.runs import Entry, Run, last_path, recorded_endings, without_folders
 from planbook.sandbox import did_you_mean
-from planbook.wording import UNPLAYED
 
 UNFINISHED = "unfinished"
 
@@ -74,10 +74,10 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
     check_types(folders, choice.types)
     exported = Exported(form=form, out=str(out), runs=tuple(map(str, folders)))
     with open_atomically(out) as file:
-        episodes = _choose(folders, choice, exported)
+        episodes = chain.from_iterable(_choose(folder, choice, exported) for folder in folders)
         try:
             if form == "parquet":
-                write_rows(((episode, line_of(episode)) for episode in episodes), file)
+                write_rows(episodes, file)
             elif form == "chat":
                 exported.conversations, exported.replies = _write_conversations(episodes, choice, file)
             else:
@@ -111,44 +111,38 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
         raise BadArgument(f"--types: no episode is of the type {unknown[0]!r}{advice}")
 
 
-def _choose(folders: Sequence[Path], choice: ExportChoice, exported: Exported) -> Iterator[Trajectory]:
-    for folder in folders:
-        with closing(Run.open(folder)) as run:
-            yield from _choose_from(run, choice, exported)
-
-
-def _choose_from(run: Run, choice: ExportChoice, exported: Exported) -> Iterator[Trajectory]:
+def _choose(folder: Path, choice: ExportChoice, exported: Exported) -> Iterator[Trajectory]:
     """Yield the chosen episodes of a run, and count the others by the reason for leaving them out.
 
     Episodes that were not played have only task and ending.
     """
-    endings, shared_facts = recorded_endings(run), None if run.imported else facts_of(run, 0)
-    for entry in run.entries():
-        ending = endings.get(entry.index)
-        if reason := _reason_to_leave_out(entry, ending, choice):
-            exported.left_out[reason] += 1
-        elif reason := _reason_for_task_only(ending, choice):
-            exported.task_only[reason] += 1
-            facts = shared_facts or facts_of(run, entry.index)
-            yield Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
-        else:
-            exported.episodes += 1
-            trajectory = trajectory_of(run, entry, shared_facts)
-            yield trajectory if choice.prompts else _without_prompts(trajectory)
+    with closing(Run.open(folder)) as run:
+        endings, shared_facts = recorded_endings(run), None if run.imported else facts_of(run, 0)
+        for entry in run.entries():
+            ending = endings.get(entry.index)
+            if reason := _reason_to_leave_out(entry, ending, choice):
+                exported.left_out[reason] += 1
+            elif reason := _reason_for_task_only(ending, choice):
+                exported.task_only[reason] += 1
+                facts = shared_facts or facts_of(run, entry.index)
+                yield Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
+            else:
+                exported.episodes += 1
+                trajectory = trajectory_of(run, entry, shared_facts)
+                yield trajectory if choice.prompts else _without_prompts(trajectory)
 
 
 def facts_of(run: Run, index: int) -> RunFacts:
     """Return facts about the run of an episode; if it was imported, about the run that it comes from."""
     if run.imported is not None:
         return RunFacts.model_validate(run.imported.facts_of(index))
-    environment = next((event.body for event in run.store.events("run", "versions")), {})
-    config = without_folders(run.config)
+    config, versions = without_folders(run.config), run.store.events("run", "versions")
     return RunFacts(
         planner=config.planner,
         config=config.model_dump(mode="json"),
         begun=run.begun,
         versions=run.versions,
-        environment={name: str(version) for name, version in environment.items()},
+        environment={name: str(version) for event in versions for name, version in event.body.items()},
     )
 
 
@@ -173,9 +167,9 @@ def _reason_to_leave_out(entry: Entry, ending: Ending | None, choice: ExportChoi
 
 def _reason_for_task_only(ending: Ending | None, choice: ExportChoice) -> str:
     """Return why only task and ending are written; empty if the whole episode is written."""
-    if ending is None or choice.everything:
-        return "" if ending else UNFINISHED
-    return ending.outcome.name if ending.outcome in UNPLAYED else ""
+    if ending is None:
+        return UNFINISHED
+    return "" if ending.outcome.played or choice.everything else ending.outcome.name
 
 
 COMPLAINT = PROMPTS["repair"].render(problem="\0").split("\0")
@@ -251,8 +245,8 @@ def _unusable(trajectory: Trajectory, calls: Sequence[Call]) -> Iterator[int]:
         if cell.feedback.kind is FeedbackKind.PARSE
     }
     for place, call in enumerate(calls):
-        later = [other for other in calls[place + 1 :] if other.scope == call.scope]
-        repeated = bool(later) and later[0].messages[:-1] == (*without_complaint(call.messages), _reply_of(call))
-        complained = repeated and _is_complaint(later[0].messages[-1].content)
+        following = next((other.messages for other in calls[place + 1 :] if other.scope == call.scope), ())
+        repeated = following[:-1] == (*without_complaint(call.messages), _reply_of(call))
+        complained = repeated and _is_complaint(following[-1].content)
         if not call.reply.text.strip() or complained or (call.scope, call.order + 1) in unparsed:
             yield call.order

@@ -16,10 +16,9 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from planbook.config import differing_names
-from planbook.envs import missing_extra
+from planbook.envs import missing_extra, validation_faults
 from planbook.errors import BadArgument
 from planbook.planner import TRAJECTORY_SCHEMA, Trajectory, read_trajectory, rows_of
 from planbook.store import Event
@@ -102,16 +101,9 @@ def parse_episode(text: str | bytes) -> Trajectory:
 
 
 def _faults(error: ValidationError, line: bytes) -> list[str]:
-    """Return each fault with its field but without the value, which may be anything."""
-    errors = error.errors(include_url=False, include_input=False)
-    if errors[0]["type"] != "json_invalid" and _schema_of(line) != TRAJECTORY_SCHEMA:
-        return [_schema_fault(line)]
-    return [_fault(detail) for detail in errors]
-
-
-def _fault(error: ErrorDetails) -> str:
-    field, message = ".".join(map(str, error["loc"])), error["msg"].removeprefix("Value error, ")
-    return f"{field}: {message}" if field else message
+    """Return each fault with its field, or the only fault: another schema."""
+    is_json = error.errors(include_input=False)[0]["type"] != "json_invalid"
+    return [_schema_fault(line)] if is_json and _schema_of(line) != TRAJECTORY_SCHEMA else validation_faults(error)
 
 
 def _schema_fault(line: bytes) -> str:
@@ -186,8 +178,8 @@ def _parse_or_fault(line: str | bytes) -> Trajectory | BadEpisode:
         return bad if isinstance(bad, BadEpisode) else BadEpisode(str(bad))
 
 
-def write_rows(episodes: Iterable[tuple[Trajectory, str]], file: BinaryIO) -> None:
-    """Write episodes, each with its line, as Parquet. Raises BadEpisode if a value does not fit its column."""
+def write_rows(episodes: Iterable[Trajectory], file: BinaryIO) -> None:
+    """Write episodes as Parquet. Raises BadEpisode if a value does not fit its column."""
     arrow, parquet = _arrow()
     kinds = {name: arrow.int64() if name in INTEGERS else arrow.string() for name in (*COLUMNS, TRAJECTORY)}
     kinds |= {"score": arrow.float64(), "solved": arrow.bool_()}
@@ -200,11 +192,12 @@ def write_rows(episodes: Iterable[tuple[Trajectory, str]], file: BinaryIO) -> No
                 raise BadEpisode(f"the episodes up to {group[-1]['task']} do not fit Parquet: {error}") from error
 
 
-def _groups(episodes: Iterable[tuple[Trajectory, str]]) -> Iterator[list[dict[str, Any]]]:
+def _groups(episodes: Iterable[Trajectory]) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows in groups that fit in memory."""
     group, size = list[dict[str, Any]](), 0
-    for trajectory, line in episodes:
-        group.append({name: sanitize(read(trajectory)) for name, read in COLUMNS.items()} | {TRAJECTORY: line})
+    for episode in episodes:
+        line = line_of(episode)
+        group.append({name: sanitize(read(episode)) for name, read in COLUMNS.items()} | {TRAJECTORY: line})
         size += len(line)
         if size >= GROUP_CHARACTERS:
             yield group

@@ -1,24 +1,27 @@
 """`planbook import`: make a run from files of episodes. Every command can read this run, none can play it."""
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from planbook.config import Config, chosen_options
+from planbook.config import Config
 from planbook.envs import file_digest
 from planbook.errors import BadArgument, BadRun
 from planbook.export.files import BadEpisode, read_episodes
-from planbook.planner import PlannerError, Trajectory, TrajectoryRow, rows_of
+from planbook.planner import Trajectory, TrajectoryRow, rows_of
 from planbook.runs import RUNS, Entry, Imported, ImportOrigin, ReadFile, Run, new_folder
 
 SHOWN = 30
 """Number of faults that are listed; more are counted."""
+NAME_CHARACTERS = 60
+"""Maximum number of characters of an environment or a planner in the name of a folder."""
 BATCH = 5_000
 """Events that are written in one transaction."""
 SEVERAL = "several"
@@ -146,12 +149,8 @@ def config_of(imported: Imported, environments: set[str]) -> Config:
     facts = [origin.facts for origin in imported.origins]
     planners = {str(fact["planner"]) for fact in facts}
     if all(fact["config"] == facts[0]["config"] for fact in facts):
-        try:
-            config = Config.model_validate(facts[0]["config"])
-            chosen_options(config, config.env)
-            return config.model_copy(update={"learning": None})
-        except (ValidationError, PlannerError):
-            pass  # a foreign configuration, one of another version, or one with a missing graph
+        with suppress(ValidationError):  # a foreign configuration, or one of another version
+            return Config.model_validate(facts[0]["config"]).model_copy(update={"learning": None})
     return Config(planner=_single(planners), env=_single(environments), actions=0)
 
 
@@ -160,6 +159,6 @@ def _single(names: set[str]) -> str:
 
 
 def _name(config: Config) -> str:
-    """Return the name of the folder, from environment and planner if they are unique."""
-    names = [name for name in (Path(config.env.partition(":")[0]).stem, config.planner) if name != SEVERAL]
-    return "-".join(("imported", *names))
+    """Return the name of the folder, from environment and planner if they are unique; the files may name anything."""
+    stems = (Path(name.partition(":")[0]).stem for name in (config.env, config.planner) if name != SEVERAL)
+    return "-".join(("imported", *(re.sub(r"[^\w.-]", "_", stem)[:NAME_CHARACTERS] for stem in stems)))

@@ -12,7 +12,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import cache
-from itertools import count
+from itertools import chain, count
+from os.path import isfile  # False, unlike Path.is_file, for a text that is too long for a path
 from pathlib import Path
 from typing import Literal
 
@@ -20,23 +21,23 @@ from jinja2 import Environment, FileSystemLoader, Template
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.config import FOUND, Config
-from planbook.envs import Selection, Task, file_digest, holds_secret, known_environments
+from planbook.envs import Selection, Task, file_digest, holds_secret, known_environments, validation_faults
 from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone
+from planbook.option_values import pairs, validate
 from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory, unmarked
 from planbook.rules import Knowledge, tell_environment, tell_manual
-from planbook.runs import Run, last_path, recorded_endings
+from planbook.runs import Run, last_path, recorded_endings, without_folders
 from planbook.sandbox import Limits
-from planbook.wording import UNPLAYED, counted, listed
+from planbook.wording import counted, listed
 
 SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
 HASHED = (SKILL, SCRIPT, MANUAL)
-VERIFY = "planbook skills verify"
 NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
 """Limits of the specification."""
 EXAMPLES = 3
-"""Goals that the description quotes."""
+"""Number of goals that the description quotes."""
 NEEDS_MATCHING = "its params are matched from goals (--types found), which a skill cannot do"
 _FOLDERS = re.compile(r"(?<![\w/.])/(?:[^\s/'\":]+/)+")
 """Matches the folders in an absolute path."""
@@ -68,14 +69,14 @@ class SkillEvidence(Proof):
     """The evidence that ``skills verify`` plays again. ``sha256`` has the digests of the other files."""
 
     schema_version: Literal["planbook.skill-evidence/1"] = Field(default="planbook.skill-evidence/1", alias="schema")
-    verify: str = f"{VERIFY} ."
+    verify: str = "planbook skills verify ."
     """The command that verifies the skill, run in its folder."""
     skill: str
     task_type: str
     env: str
     env_options: dict[str, JsonValue]
     """The options other than the defaults, without secrets."""
-    actions: int
+    actions: int = Field(ge=0)
     """The limit of actions in one episode."""
     limits: Limits
     seed: int
@@ -121,7 +122,8 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExported:
 
 def _verifications(run: Run) -> Iterator[Trajectory]:
     """Yield the episodes that a building run played to verify procedures, in the order of their ends."""
-    paths = [event.scope for event in run.store.events("learn", "outcome") if "/verification/" in event.scope]
+    ended = (event for event in run.store.events("learn", "outcome") if "/verification/" in event.scope)
+    paths = [event.scope for event in ended if Outcome(str(event.body["outcome"])).played]
     yield from (read_trajectory(path, run.store.events(path)) for path in paths)
 
 
@@ -131,7 +133,7 @@ def _verified_tasks(procedure: Procedure, verified: list[Trajectory]) -> tuple[V
     for episode in verified:
         cells = [cell.code for round_ in episode.rounds for cell in round_.cells]
         task, ending = episode.task, episode.ending
-        if cells[:1] == [code] and ending.outcome not in UNPLAYED:
+        if cells[:1] == [code]:
             score = ending.verdict.score
             tasks[task.id] = VerifiedTask(task=task, outcome=ending.outcome, score=score, actions=ending.actions)
     return tuple(tasks.values())
@@ -150,12 +152,13 @@ def _files(
     config = run.config
     environment = tell_environment(config.environment, config.environment_options)
     rules = unmarked(tell_manual(knowledge))
-    script = standalone(procedure).replace(procedure.source, strip_folders(procedure.source), 1)
+    source = _shareable_source(procedure, config)
+    script = standalone(procedure).replace(procedure.source, source, 1)
     texts = {SCRIPT: script, MANUAL: f"# {procedure.environment}\n\n{environment}\n\n{rules}\n"}
     evidence = SkillEvidence(
         skill=name,
         task_type=procedure.type,
-        env=strip_folders(config.env),
+        env=_FOLDERS.sub("", without_folders(config).env),
         env_options=_shareable_options(config),
         actions=config.actions,
         limits=config.limits,
@@ -164,31 +167,46 @@ def _files(
         versions=run.versions,
         tasks=tasks,
     )
-    if evidence.env not in known_environments():
+    if evidence.env_options or evidence.env not in known_environments():
         named = shlex.join(_environment_arguments(evidence))
         evidence = evidence.model_copy(update={"verify": f"{evidence.verify} {named}"})
-    texts[SKILL] = _skill_text(evidence, procedure)
+    texts[SKILL] = _skill_text(evidence, procedure, source)
     digests = {path: hashlib.sha256(texts[path].encode()).hexdigest() for path in HASHED}
     evidence = evidence.model_copy(update={"sha256": digests})
     text = json.dumps(evidence.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False)
     return {**texts, EVIDENCE: f"{text}\n"}
 
 
-def strip_folders(text: str) -> str:
-    """Return a text with file names instead of absolute paths, as folders differ from machine to machine."""
-    return _FOLDERS.sub("", text)
+def _shareable_source(procedure: Procedure, config: Config) -> str:
+    """Return the origin of a procedure with file names instead of paths, as folders differ from machine to machine."""
+    source = procedure.source
+    for model, shareable in zip(config.models.values(), without_folders(config).models.values(), strict=True):
+        source = source.replace(model, shareable)
+    return _FOLDERS.sub("", source)
 
 
 def _shareable_options(config: Config) -> dict[str, JsonValue]:
     options = config.environment_options.model_dump(mode="json", exclude_defaults=True)
-    shareable = {name: value for name, value in options.items() if not holds_secret(name, value)}
-    return dict(json.loads(strip_folders(json.dumps(shareable))))
+    return {name: _without_folders(value) for name, value in options.items() if not holds_secret(name, value)}
+
+
+def _without_folders(value: JsonValue) -> JsonValue:
+    """Return JSON with file names instead of absolute paths."""
+    if isinstance(value, str):
+        return Path(value).name if Path(value).is_absolute() and isfile(value) else _FOLDERS.sub("", value)
+    if isinstance(value, dict):
+        return {name: _without_folders(part) for name, part in value.items()}
+    return [_without_folders(part) for part in value] if isinstance(value, list) else value
 
 
 def _environment_arguments(evidence: SkillEvidence) -> list[str]:
-    values = evidence.env_options.items()
-    options = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values}
-    return ["--env", evidence.env, *(part for name, text in options.items() for part in ("-o", f"{name}={text}"))]
+    options = (("-o", f"{name}={_as_argument(value)}") for name, value in evidence.env_options.items())
+    return ["--env", evidence.env, *chain.from_iterable(options)]
+
+
+def _as_argument(value: JsonValue) -> str:
+    """Return the VALUE that ``-o NAME=VALUE`` reads as this value."""
+    return value if isinstance(value, str) and pairs(f"_={value}", "-o") == {"_": value} else json.dumps(value)
 
 
 def _command(evidence: SkillEvidence) -> tuple[str, str]:
@@ -199,7 +217,7 @@ def _command(evidence: SkillEvidence) -> tuple[str, str]:
     return shlex.join(play), ", ".join(f"`{file}`" for file in files)
 
 
-def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
+def _skill_text(evidence: SkillEvidence, procedure: Procedure, source: str) -> str:
     solved = sum(task.solved for task in evidence.tasks)
     verdict = f"it solved {solved} of {counted(len(evidence.tasks), 'task')}"
     goals = list(dict.fromkeys(task.task.goal.removesuffix(".") for task in evidence.tasks))[:EXAMPLES]
@@ -211,7 +229,7 @@ def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
     }
     play, files = _command(evidence)
     return _template().render(
-        header=header, evidence=evidence, procedure=procedure, source=strip_folders(procedure.source), verdict=verdict,
+        header=header, evidence=evidence, procedure=procedure, source=source, verdict=verdict,
         play=play, files=files, script=SCRIPT, manual=MANUAL, file=EVIDENCE,
     )  # fmt: skip
 
@@ -250,7 +268,7 @@ class VerifiedSkill(BaseModel):
     """Number of tasks that are solved now."""
     changed_files: tuple[str, ...]
     changed: tuple[str, ...]
-    """Ids of the tasks whose verdict has changed."""
+    """Ids of the tasks whose verdict has changed, or that were not played to their end."""
     run: str
     """The run in which the tasks were played."""
 
@@ -278,7 +296,8 @@ def read_evidence(folder: Path) -> SkillEvidence:
     try:
         return SkillEvidence.model_validate_json((folder / EVIDENCE).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError) as error:
-        raise BadArgument(f"{folder / EVIDENCE} cannot be read as the evidence of a skill: {error}") from error
+        faults = "; ".join(validation_faults(error)) if isinstance(error, ValidationError) else error
+        raise BadArgument(f"{folder / EVIDENCE} cannot be read as the evidence of a skill: {faults}") from error
 
 
 def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
@@ -299,11 +318,11 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
             "name it yourself if you trust it: --env FILE.py:NAME"
         )
     for name, value in evidence.env_options.items():
-        places = (text for text in _texts(value) if "://" in text or (folder / text).is_file() or Path(text).is_file())
+        places = (text for text in _texts(value) if "://" in text or isfile(folder / text) or isfile(text))
         if name not in env_options and (place := next(places, None)):
             raise BadArgument(
-                f"{folder} is a skill for the option {name}={place}, which may name code to run or a server to act on; "
-                f"name it yourself if you trust it: -o {name}=VALUE"
+                f"the skill in {folder} was verified with the option {name}={place}, which may name code to run or a "
+                f"server to act on; name it yourself if you trust it: -o {name}=VALUE"
             )
     try:
         text = (folder / SCRIPT).read_text(encoding="utf-8")
@@ -325,6 +344,7 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
             f"{folder} is a skill for the environment {procedure.environment!r}, not {name!r}; "
             f"name {procedure.environment!r} with --env"
         )
+    validate(config.environment.Options, config.env_options, "--option")
     return config
 
 
@@ -343,10 +363,9 @@ def tasks_in_environment(config: Config, evidence: SkillEvidence) -> list[Task]:
 
 
 def unverified_skill(folder: Path) -> VerifiedSkill:
-    """Return the failure of a skill without evidence."""
-    missing = (EVIDENCE,)
+    """Return the result for a skill without evidence, which counts as failed."""
     return VerifiedSkill(
-        name=folder.resolve().name, folder=str(folder), tasks=0, solved=0, changed_files=missing, changed=(), run=""
+        name=folder.resolve().name, folder=str(folder), tasks=0, solved=0, changed_files=(EVIDENCE,), changed=(), run=""
     )
 
 
@@ -359,7 +378,8 @@ def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> Verif
             id: read_trajectory(last_path(run, entry), run.store.events(entry.path), entry.task).task
             for id, entry in ended.items()
         }
-    solved = {id for id, entry in ended.items() if endings[entry.index].outcome.solved}
+    outcomes = {id: endings[entry.index].outcome for id, entry in ended.items()}
+    verdicts = {id: outcome.solved for id, outcome in outcomes.items() if outcome.played}
     if forged := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
         raise BadArgument(
             f"{folder / EVIDENCE}: tasks are not those of the environment ({listed(forged, 1)}); the evidence was "
@@ -369,8 +389,8 @@ def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> Verif
         name=evidence.skill,
         folder=str(folder),
         tasks=len(evidence.tasks),
-        solved=len(solved),
+        solved=sum(verdicts.values()),
         changed_files=changed_files(folder, evidence),
-        changed=tuple(task.task.id for task in evidence.tasks if task.solved != (task.task.id in solved)),
+        changed=tuple(task.task.id for task in evidence.tasks if task.solved != verdicts.get(task.task.id)),
         run=str(played),
     )

@@ -80,16 +80,16 @@ def check(name: str) -> CommandResult:
     faults = graph_faults(text, path)
     out = console()
     for fault in faults:
-        out.print(f"{path}:{fault}", markup=False, soft_wrap=True)
+        out.print(f"{path}:{fault}", soft_wrap=True)
     if faults:
         out.print(f"{path}: {counted(len(faults), 'fault')}", soft_wrap=True)
     else:
         file = graph_of(text, path)
         layers = _layers(file)
         nodes = counted(len(file.every_node), "node")
-        out.print(f"{path}: no faults; {nodes} in {counted(len(layers), 'layer')}:", markup=False, soft_wrap=True)
+        out.print(f"{path}: no faults; {nodes} in {counted(len(layers), 'layer')}:", soft_wrap=True)
         for number, layer in enumerate(layers, 1):
-            out.print(f"  {number}. {', '.join(layer)}", markup=False, soft_wrap=True)
+            out.print(f"  {number}. {', '.join(layer)}", soft_wrap=True)
     result = {"graph": str(path), "faults": [fault._asdict() for fault in faults]}
     return errors.BAD_INPUT if faults else errors.OK, result
 

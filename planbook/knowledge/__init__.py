@@ -12,7 +12,7 @@ from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.knowledge.learned import known_parts, learned_memory
-    from planbook.knowledge.memory import PROCEDURES, memory_of, playing_memory, with_demonstrations
+    from planbook.knowledge.memory import PROCEDURES, memory_of, playing_memory
     from planbook.knowledge.parts import ABLATIONS, RETRIEVAL, check_ablations
     from planbook.knowledge.record import (
         EVERYTHING,

@@ -13,7 +13,7 @@ from planbook.knowledge.record import group_of
 from planbook.knowledge.state import check_environment, form_without, learned_in, start_of, with_manual
 from planbook.manuals import excerpt, read_knowledge, usual_starts
 from planbook.planner import Memory, Recall, method
-from planbook.rules import Knowledge, LearnedMemory, Rule, ablated, spare_code, tell_rules
+from planbook.rules import Knowledge, LearnedMemory, Rule, ablated, mark_optional_code, tell_rules
 from planbook.runs import Run, is_run
 
 
@@ -82,7 +82,7 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
 
 
 def _manual_excerpt(manual: str, rules: Sequence[Rule]) -> str:
-    return spare_code(excerpt(manual, rules))
+    return mark_optional_code(excerpt(manual, rules))
 
 
 def without_single(knowledge: Knowledge, names: Collection[str]) -> Knowledge:

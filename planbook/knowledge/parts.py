@@ -35,7 +35,7 @@ def check_ablations(names: Iterable[str], *, building: bool = False) -> None:
     if unknown := sorted(set(names) - set(ABLATIONS) - set(single)):
         known = "\n".join(f"  {name}: {meaning}" for name, meaning in ABLATIONS.items())
         others = "" if building else " rule_N, skill:TYPE and"
-        raise BadArgument(f"--without {unknown[0]}: there is no such part; there are{others}\n{known}")
+        raise BadArgument(f"--without {unknown[0]}: there is no such part; the parts are{others}\n{known}")
 
 
 def check_single(names: Iterable[str], known: "Iterable[Knowledge]") -> None:

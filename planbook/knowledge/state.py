@@ -132,7 +132,7 @@ def check_environment(config: Config, library: Run) -> None:
 def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
     """Return the knowledge of a building run by group: at the end, or after a number of episodes.
 
-    There is none before the run has recorded with what it begins.
+    A group that has not learned yet has the knowledge with which it begins, once the run has recorded that.
     """
     assert run.config.learning is not None
     types = {entry.index: entry.task.type for entry in run.entries()}
@@ -146,7 +146,7 @@ def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
             states[group] = with_undone(KnowledgeState.model_validate(row.body), group, undone)
     groups = {group_of(run.config.learning, kind) for kind in types.values()}
     begun = {group: learned_at(run, beginning_path(group)) for group in sorted(groups)}
-    return states or {group: KnowledgeState.model_validate(state) for group, state in begun.items() if state}
+    return {group: KnowledgeState.model_validate(state) for group, state in begun.items() if state} | states
 
 
 def read_undone(run: Run) -> dict[tuple[str, int], int]:

@@ -27,7 +27,7 @@ def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
     out.print(table_of(cost_table(cost)) if cost.after else "Nothing has been learned yet.")
     if cost.formulating_calls:
         calls = counted(cost.formulating_calls, "call")
-        out.print(f"Formulating took {calls} and {cost.formulating_tokens:,} tokens more.")
+        out.print(f"In addition, formulating took {calls} and {cost.formulating_tokens:,} tokens.")
     return cost
 
 

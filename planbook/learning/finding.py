@@ -72,15 +72,15 @@ def from_plans(
     ``played`` are episodes of the type.
     """
     kind = played[-1].task.type
-    found_type = type_named(knowledge, kind)
-    code = procedure_code(found_type) if found_type else None
-    if code is None or found_type is None:
+    found = type_named(knowledge, kind)
+    if found is None:
         return None
-    source = f"learnt from {', '.join(example.task_id for example in found_type.examples)} by their plans"
+    source = f"learnt from {', '.join(example.task_id for example in found.examples)} by their plans"
     try:
-        return learned_procedure(code, kind, environment, source, options)
-    except BadProcedure as bad:
-        LOG.info("the plans of %s make no procedure: %s", kind, bad)
+        code = procedure_code(found)
+        return learned_procedure(code, kind, environment, source, options) if code is not None else None
+    except (BadProcedure, SyntaxError, ValueError, RecursionError) as error:
+        LOG.info("the plans of %s make no procedure: %s", kind, error)
         return None
 
 

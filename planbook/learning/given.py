@@ -20,7 +20,6 @@ from planbook.export.files import BadEpisode, line_of, read_episodes
 from planbook.manuals import types_to_build_on
 from planbook.planner import Ending, RunFacts, Trajectory, UnknownStrategy, known_method, method, rows_of
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
-from planbook.wording import UNPLAYED
 
 Source = tuple[Given, RunFacts]
 """A run or file from which episodes are copied, and the facts about the run of its first episode."""
@@ -32,12 +31,12 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
         with closing(Run.open(path)) as run:
             endings = recorded_endings(run)
             ended = [entry for entry in run.entries() if entry.index in endings]
-            yield from (trajectory_of(run, entry) for entry in ended if endings[entry.index].outcome not in UNPLAYED)
+            yield from (trajectory_of(run, entry) for entry in ended if endings[entry.index].outcome.played)
         return
     for place, episode in read_episodes(path):
         if isinstance(episode, BadEpisode):
             raise BadArgument(f"--from {path}, {place}: {episode}")
-        if episode.ending.outcome not in UNPLAYED:
+        if episode.ending.outcome.played:
             yield episode
 
 
@@ -60,7 +59,7 @@ def read_source(path: Path) -> Source:
 def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
     """Return the environment and options on which the sources agree, and the split of the first, as defaults.
 
-    An environment that only an export names, and that is not installed, is left out: its code would run.
+    An environment that only an export names, and that is not installed, is left out, since its code would be run.
     """
     configs = [facts.config for _, facts in sources]
     common: dict[str, Any] = {}
@@ -81,7 +80,7 @@ def _were_played_here(sources: Sequence[Source]) -> bool:
 
 
 def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
-    """Return the method that played the episodes, and its options; AutoManual if there is not one that is known."""
+    """Return the method that played the episodes, and its options; AutoManual if it is unknown or differs."""
     planners = {facts.planner for _, facts in sources}
     planner = planners.pop() if len(planners) == 1 else ""
     options: Any = sources[0][1].config.get("planner_options") or {}
@@ -113,17 +112,14 @@ def _select(config: Config) -> Iterator[Trajectory]:
             )
         if ids and task.id not in ids:
             continue
-        if not ids and not _is_built_on(config.environment.name, task.type, chosen_types):
+        is_chosen = not chosen_types or task.type in chosen_types
+        if not ids and not (is_chosen and types_to_build_on(config.environment.name, [task.type])):
             continue
         taken[task.type] += 1
         if ids or taken[task.type] <= config.learning.tasks_per_type:
             yield trajectory
     if not taken:
         raise BadArgument("--from: it has no episode of the chosen tasks or types")
-
-
-def _is_built_on(environment: str, kind: str, chosen_types: set[str]) -> bool:
-    return (not chosen_types or kind in chosen_types) and bool(types_to_build_on(environment, [kind]))
 
 
 def _read_all(sources: Sequence[Given]) -> Iterator[Trajectory]:

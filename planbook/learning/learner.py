@@ -50,7 +50,6 @@ from planbook.rules import (
 )
 from planbook.runs import Entry, Run, index_of, last_path
 from planbook.store import Watch, without_restart
-from planbook.wording import UNPLAYED
 from planbook.workers import EpisodeWorker
 
 
@@ -75,7 +74,7 @@ class Learner:
         return learned_memory(self._config, self.state(task.type).knowledge).recall(task)
 
     def leaves_out(self, entry: Entry) -> bool:
-        """Return whether to skip an episode because its type was solved often enough in a row."""
+        """Return True if an episode is skipped because its type was solved often enough in a row."""
         state = self.state(entry.task.type)
         return state.streaks.get(self._type(state.knowledge, entry.task), 0) >= self.learning.solved_after
 
@@ -102,7 +101,7 @@ class Learner:
     def _learn(
         self, scope: Scope, state: KnowledgeState, entry: Entry, ending: Ending, worker: EpisodeWorker
     ) -> KnowledgeState:
-        if ending.outcome in UNPLAYED:
+        if not ending.outcome.played:
             return state
         config = self._config
         trajectory = read_episode(self._run, entry)
@@ -132,7 +131,7 @@ class Learner:
         return state
 
     def _is_last(self, entry: Entry) -> bool:
-        """Return whether the entry is the last of its group."""
+        """Return True if the entry is the last of its group."""
         group = group_of(self.learning, entry.task.type)
         return not any(group_of(self.learning, other.task.type) == group for other in self._entries[entry.index + 1 :])
 
@@ -238,7 +237,7 @@ def describe_episodes(run: Run, ids: list[str]) -> str:
     entries = {entry.path: entry for entry in run.entries()}
     named = {id: entries.get(without_restart(id)) for id in ids}
     if unknown := [id for id, entry in named.items() if entry is None]:
-        raise LookupError(f"there is no episode {', '.join(unknown)}; ids read task/0, task/1 and so on")
+        raise LookupError(f"there is no episode {', '.join(unknown)}; ids are task/0, task/1 and so on")
     return "\n\n".join(f"# The episode {id}\n\n{_describe(run, id, entry)}" for id, entry in named.items() if entry)
 
 

@@ -67,7 +67,7 @@ class ProcedureWriter:
         """
         kind = played[-1].task.type
         existing, since = state.knowledge.procedures.get(kind), state.procedures_at.get(kind, 0)
-        new_rules = new_lesson_ids(state.history.entries[since:])
+        new_rules = new_lesson_ids(state.history, since)
         if existing is None or not new_rules & _fitting_rules(state, kind):
             return state
         results = self._verifier([episode.task for episode in played])(existing)
@@ -87,10 +87,15 @@ class ProcedureWriter:
         tasks = [episode.task for episode in played]
         tasks += self._library_tasks(kind, state.knowledge, tasks)
         verify = self._verifier([*tasks, *self._verification_tasks(kind, state.knowledge)])
+
+        def takes_no_more_actions(results: Sequence[Verification]) -> bool:
+            return max_actions is None or sum(result.actions for result in results[: len(played)]) <= max_actions
+
         from_type = from_plans(state.knowledge, played, config.environment, config.environment_options)
         if from_type is not None and (existing is None or existing.code != from_type.code):
-            unsolved = [result for result in verify(from_type) if not result.solved]
-            if not unsolved:
+            results = verify(from_type)
+            unsolved = [result for result in results if not result.solved]
+            if not unsolved and takes_no_more_actions(results):
                 return self._publish(state, from_type, repaired=bool(failed)), ""
             existing, failed = existing or from_type, failed or unsolved
         generalised = generalise(
@@ -105,8 +110,9 @@ class ProcedureWriter:
             current=existing,
             failed=failed,
         )
-        better = max_actions is None or generalised.actions_on(len(tasks)) <= max_actions
-        procedure = generalised.procedure if better else None
+        procedure = generalised.procedure
+        if procedure is not None and not takes_no_more_actions(generalised.attempts[-1]):
+            procedure = None
         return self._publish(state, procedure, repaired=bool(failed)), generalised.elsewhere
 
     def _publish(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:

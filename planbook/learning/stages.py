@@ -8,14 +8,7 @@ from typing import Any
 
 from planbook.config import Config
 from planbook.errors import BadArgument
-from planbook.knowledge import (
-    EVERYTHING,
-    formulating_path,
-    learn_once,
-    learned_in,
-    playing_memory,
-    with_manual,
-)
+from planbook.knowledge import EVERYTHING, formulating_path, learn_once, learned_in, playing_memory, with_manual
 from planbook.learning.learner import Learner
 from planbook.manuals import MANUAL_FILE, replace_files, write_knowledge
 from planbook.manuals import formulate as ask_formulator

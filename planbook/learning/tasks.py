@@ -27,12 +27,11 @@ def building_tasks(config: Config) -> list[Task]:
 
         return given_tasks(config)
     dice = random.Random(f"building/{config.seed}")
-    if config.types == FOUND and not config.selection.ids:
-        number = config.selection.limit or config.learning.tasks_per_type
-        selection = config.selection.model_copy(update={"limit": None})
-        tasks = config.environment.select(selection, config.environment_options)
-        return dice.sample(tasks, min(number, len(tasks)))
-    tasks = config.environment.select(config.selection, config.environment_options)
+    any_type = config.types == FOUND and not config.selection.ids
+    selection = config.selection.model_copy(update={"limit": None}) if any_type else config.selection
+    tasks = config.environment.select(selection, config.environment_options)
+    if any_type:
+        return dice.sample(tasks, min(config.selection.limit or config.learning.tasks_per_type, len(tasks)))
     if config.selection.ids:
         return tasks
     from planbook.manuals import types_to_build_on  # only building draws tasks

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from pydantic import BaseModel, JsonValue
 
 from planbook.config import Config
-from planbook.papers.published import ALL, PaperSetting, Publication, PublishedTable, papers_of
+from planbook.papers.published import PaperSetting, Publication, PublishedTable, papers_of
 from planbook.papers.settings import OurRun, PaperDifference, differences, our_run
-from planbook.results.measures import overall
+from planbook.results.measures import ALL, overall
 from planbook.results.statistics import percent
 from planbook.results.summary import Summary
 
@@ -74,8 +74,8 @@ class ComparedTable(BaseModel):
     """A table of a paper, and our figures for those of its columns that the run has.
 
     ``spread`` has the standard deviations of means. The column ``all`` is over ``types`` task types (0 if unknown), of
-    which ``types_played`` were played. ``otherwise`` has our planner's options from which rows of the same method
-    differ, ``alike`` has the numbers of the rows that agree with ours in all options.
+    which ``types_played`` were played. ``otherwise`` has those of our planner's options in which some row of the same
+    method differs; ``alike`` has the numbers of the rows that agree with ours in all options.
     """
 
     table: PublishedTable
@@ -88,7 +88,7 @@ class ComparedTable(BaseModel):
 
 
 class ComparedPaper(BaseModel):
-    """The tables of a paper that fit the run; ``names`` has its own names of our task types."""
+    """The tables of a paper that fit the run; ``names`` has the paper's names for our task types."""
 
     paper: str
     names: dict[str, str]

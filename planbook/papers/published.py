@@ -13,8 +13,6 @@ from planbook.config import Learning
 FILES = ("automanual.json", "adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
 LEARNING_OPTIONS = ("without", "start")
 """Entries of a learning method's row that are not options of the method."""
-ALL = "all"
-"""The column of all tasks together."""
 
 
 class PaperData(BaseModel):
@@ -126,7 +124,7 @@ class PaperSetting(PaperData):
 
 
 class Publication(PaperData):
-    """A paper's settings and tables. ``names`` has its own names of our task types."""
+    """A paper's settings and tables. ``names`` has the paper's names for our task types."""
 
     paper: str
     names: Mapping[str, str]

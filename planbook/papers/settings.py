@@ -262,7 +262,7 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:
     if config.rule_tokens is not None:
         yield "rules in a prompt", f"at most {config.rule_tokens:,} tokens", "all of them"
     elif RETRIEVAL not in config.without and run.origin and run.origin.building:
-        yield "rules in a prompt", "those that the task needs (--without retrieval tells all)", "all of them"
+        yield "rules in a prompt", "those that the task needs (--without retrieval gives all)", "all of them"
     sampling = config.sampling.get(PLANNER_ROLE) or config.sampling.get(DEFAULT_ROLE) or Sampling()
     yield "temperature", sampling.temperature, setting.sampling.get("temperature")
     yield "context, in tokens", sampling.context, setting.sampling.get("context")
@@ -274,7 +274,7 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:
 def _learning(run: OurRun, theirs: PaperBuilding) -> Facts:
     origin, config = run.origin, run.config
     if origin is None or origin.building is None or origin.building.learning is None:
-        library = f"the library {config.library}, whose building run is not at hand"
+        library = f"the library {config.library}, whose building run is not available"
         yield "what was learned", library if origin and origin.learned else "nothing", "from a building run"
         return
     if config.after is not None:

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 
 from planbook.papers.comparison import COLUMNS, ComparedPaper, ComparedTable, OurRow, PaperComparison
-from planbook.papers.published import ALL, PublishedRow
+from planbook.papers.published import PublishedRow
 from planbook.planner import Grid
-from planbook.wording import NO_FIGURE, fixed
+from planbook.results.measures import ALL
+from planbook.wording import NO_FIGURE, counted, fixed
 
 OURS = "ours"
 MAX_COLUMNS = 10
@@ -45,11 +46,11 @@ def _lines(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str
 
 def _describe_run(ours: OurRow) -> str:
     models = ", ".join(ours.models) or "no model"
-    repeats = "1 repeat" if ours.repeats == 1 else f"{ours.repeats} repeats"
     spread = "" if ours.spread is None else f", standard deviation {ours.spread:.1f}"
     left_out = f"; without {', '.join(ours.without)}" if ours.without else ""
     solved = f"; {ours.overall:.1f} % solved, 95 % interval {_within(ours)}"
-    played = f"{ours.planner} with {models}, {ours.split or 'tasks'}: {ours.tasks} tasks, {repeats}"
+    tasks, repeats = counted(ours.tasks, "task"), counted(ours.repeats, "repeat")
+    played = f"{ours.planner} with {models}, {ours.split or 'tasks'}: {tasks}, {repeats}"
     return f"{played}{solved}{spread}{left_out}"
 
 

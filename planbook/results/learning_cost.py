@@ -59,11 +59,11 @@ def cost_line(cost: BuildingCost) -> str:
 # The cost of a solved task.
 
 
-class Paying(BaseModel):
-    """Calls and tokens of a run for each solved task, without and with the cost of learning the knowledge it uses.
+class LearningPayoff(BaseModel):
+    """Calls and tokens of a run, in total and per solved task, without and with the cost of learning its knowledge.
 
-    ``break_even`` is the number of solved tasks after which the tokens of learning are saved, compared with a run of
-    the same model without knowledge, named ``beside``; None if they never are, or if there is no such run.
+    ``break_even`` is the number of solved tasks after which the tokens of learning are saved, compared with the run
+    without knowledge that ``beside`` names; None if they never are, or if there is no such run.
     """
 
     solved: int
@@ -88,7 +88,7 @@ class Paying(BaseModel):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def per_solved(self) -> dict[str, float | None]:
-        """Calls and tokens for each solved task, without and with learning; None if none was solved."""
+        """Calls and tokens per solved task, without and with learning; None if no task was solved."""
         learned = {"calls": self.learning_calls, "tokens": self.learning_tokens}
         played = {"calls": self.calls, "tokens": self.tokens}
         included = {f"{name}_with_learning": amount + learned[name] for name, amount in played.items()}
@@ -103,7 +103,7 @@ class Paying(BaseModel):
         """Return the figures, with the name of the other run replaced by its displayed name."""
         return self.model_copy(update={"beside": names.get(self.beside, self.beside)})
 
-    def compared_with(self, name: str, without: "Paying") -> Self:
+    def compared_with(self, name: str, without: "LearningPayoff") -> Self:
         """Return the figures with the break-even point against a run without knowledge.
 
         They are unchanged if this run learned nothing, if that one did, or if one of them solved nothing.

@@ -13,10 +13,9 @@ from pydantic import BaseModel
 from planbook.config import Config
 from planbook.envs import EnvsError, known_environment
 from planbook.results.rows import Result
-from planbook.wording import UNPLAYED
 
 ALL = "all"
-"""Names all task types together, if there are several."""
+"""The name of all task types together, if there are several."""
 
 
 def format_number(number: float, digits: int = 4) -> str:
@@ -39,11 +38,11 @@ class Measure(BaseModel):
 MeasuresByType = Mapping[str, Mapping[str, Measure]]
 """Measures by task type and name."""
 MilestoneCounts = Mapping[str, Mapping[str, tuple[int, int]]]
-"""[episodes that reached it, episodes] of milestones, by task type and name."""
+"""For each milestone, (episodes that reached it, all episodes), by task type and name."""
 
 
 def measures(rows: Sequence[Result]) -> dict[str, dict[str, Measure]]:
-    """Return the measures by task type, in the environment's order; ``all`` has all types together."""
+    """Return the measures by task type; ``all`` has all types together, if there are several."""
     by_type = {kind: _means(row for row in rows if row.type == kind) for kind in sorted({row.type for row in rows})}
     measured = {kind: figures for kind, figures in by_type.items() if figures}
     return {**measured, ALL: _means(rows)} if len(measured) > 1 else measured
@@ -58,7 +57,8 @@ def overall(measured: MeasuresByType, name: str) -> Measure | None:
 def unlock_score(shares: Iterable[float]) -> float:
     """Return Crafter's score in percent, from the share of episodes that reached each achievement.
 
-    It is a mean of logarithms: an increase of a rare achievement counts for more than one of a frequent one.
+    It is a geometric mean, so an increase in the share of a rare achievement counts for more than the same increase for
+    a frequent one.
     """
     return exp(fmean(log1p(100 * share) for share in shares)) - 1
 
@@ -66,8 +66,8 @@ def unlock_score(shares: Iterable[float]) -> float:
 def _means(rows: Iterable[Result]) -> dict[str, Measure]:
     values: dict[str, list[float]] = {}
     for row in rows:
-        if row.outcome not in UNPLAYED:
-            for name, value in row.measures.items():
+        if row.outcome.played:
+            for name, value in row.ending.measures.items():
                 values.setdefault(name, []).append(value)
     return {name: _measure(figures) for name, figures in values.items()}
 

@@ -68,7 +68,7 @@ class Result:
 
     entry: Entry
     answering: str = ""
-    """The action that delivers an answer, if the environment is not installed; otherwise the task names it."""
+    """The action that delivers an answer, as the run recorded it; if empty, the installed environment is asked."""
     copied: bool = False
     """True if another run played the episode, and paid for it."""
     bulky: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -177,11 +177,6 @@ class Result:
     def cost(self) -> Spent:
         """The cost to the run itself."""
         return NOTHING if self.copied else self.spent
-
-    @property
-    def measures(self) -> Mapping[str, float]:
-        """The environment's measures besides success."""
-        return self.ending.measures
 
     @property
     def spans(self) -> list[RecordedSpan]:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
 from planbook.planner import NOT_JUDGED, Figures, Outcome, Played, Spent, figures_of, mean_of
-from planbook.results.learning_cost import Paying
+from planbook.results.learning_cost import LearningPayoff
 from planbook.results.matches import MatchCounts, count_matches
 from planbook.results.measures import ALL, Measure, measures, milestones, unlocked
 from planbook.results.rows import NO_CLAIM, Result, TaskClaim
@@ -71,10 +71,10 @@ class Summary(BaseModel):
     completion_tokens: int = 0
     money: float | None = 0.0
     """US dollars; None if a price is unknown."""
-    paying: Paying | None = None
+    paying: LearningPayoff | None = None
     """The cost of a solved task with learning included; None if the cost of learning is not known."""
     methods: dict[str, SerializeAsAny[Figures]] = Field(default_factory=dict)
-    """The method's own figures, by name; in JSON each has its own key, null if the method does not count it."""
+    """The method's own figures, by name. In JSON each also has its own key; ``ALWAYS`` names keys that may be null."""
     claims: ClaimCounts | None = None
     """Claims about whole tasks, compared with the verdict; None if there are none."""
     matches: MatchCounts | None = Field(default=None, exclude_if=lambda matches: matches is None)
@@ -90,7 +90,7 @@ class Summary(BaseModel):
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """[broken, not run] for task types with such episodes, which count as not solved."""
     seconds: float
-    """Time of the invocation that ends with this; in a report, of all invocations. Pauses do not count."""
+    """Duration of the invocation that printed this summary; in a report, of all invocations. Pauses do not count."""
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
     """Errors by task id, of episodes that failed through no fault of a plan."""
@@ -100,7 +100,7 @@ class Summary(BaseModel):
     @model_serializer(mode="wrap")
     def _with_methods(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = plain(self)
-        return {**fields, **dict.fromkeys(ALWAYS), **fields.pop("methods")}
+        return {**fields, **dict.fromkeys(ALWAYS), **fields.get("methods", {})}
 
     @property
     def broken(self) -> int:
@@ -127,7 +127,7 @@ def summarise(
     known: Sequence[str] = (),
     unjudgeable: Mapping[str, int] = NO_COUNTS,
     figures: Sequence[type[Figures]] | None = None,
-    paying: Paying | None = None,
+    paying: LearningPayoff | None = None,
 ) -> Summary:
     """Count the episodes of a run. One without an ending counts as NOT_RUN; those left out on purpose do not count.
 

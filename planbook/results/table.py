@@ -1,6 +1,6 @@
 """The table of results of a run: a row for each episode, and the spending outside episodes, read in one pass.
 
-Every event is read once, in one query, so a run that is still being played is seen at one moment.
+Every event is read once, in one query, so the table of a run that is still being played is a consistent snapshot.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,10 +14,11 @@ from typing import Any
 
 from planbook import knowledge
 from planbook.config import FOUND, SHIPPED_LIBRARY
+from planbook.envs import MissingRequirement
 from planbook.errors import BadArgument, BadRun
 from planbook.knowledge import LEARNED, SPOILT, group_of
 from planbook.planner import Outcome, Spent, bulky_fields, cost_of, figures_of
-from planbook.results.learning_cost import BuildingCost, Paying, Reached, reached_after
+from planbook.results.learning_cost import BuildingCost, LearningPayoff, Reached, reached_after
 from planbook.results.measures import known_milestones
 from planbook.results.rows import NOT_PLAYED, NOTHING, Result
 from planbook.results.summary import Summary, summarise
@@ -45,7 +46,7 @@ CALL_FACTS: Mapping[str, Callable[[Any], str]] = {
 
 @dataclass
 class RunResults:
-    """A run at one moment; ``order`` lists the episodes that had ended, in the order of their ends."""
+    """A snapshot of a run; ``order`` lists the episodes that had ended, in the order of their ends."""
 
     run: Run
     name: str
@@ -128,14 +129,12 @@ class RunResults:
     def _take_outside(self, event: Event, cost: Spent) -> None:
         if event.kind == "outcome" and index_of(event.scope) >= 0:
             self._strays.add(index_of(event.scope))
-        match = LEARNED.fullmatch(event.scope)
-        if match and int(match[1]) in self.episodes and self._is_step(event):
-            self._add_step(int(match[1]), event.body)
+        if self.builds and event.kind == "learnt" and SPOILT not in event.body:
+            match = LEARNED.fullmatch(event.scope)
+            if match and int(match[1]) in self.episodes:
+                self._add_step(int(match[1]), event.body)
         self.outside.append(event)
         self.outside_cost += cost
-
-    def _is_step(self, event: Event) -> bool:
-        return self.builds and event.kind == "learnt" and SPOILT not in event.body
 
     def _add_cost(self, event: Event, cost: Spent) -> None:
         if event.scope.startswith(FORMULATING):
@@ -143,7 +142,9 @@ class RunResults:
         else:
             self._built += cost
         if event.kind == "ask":
-            self._add_call(event.body, cost)
+            for kind, name_of in CALL_FACTS.items():
+                totals, name = self.costs[kind], name_of(event.body)
+                totals[name] = totals.get(name, NOTHING) + cost
 
     def _add_step(self, index: int, body: Any) -> None:
         """Note what a building run knows after learning from an episode."""
@@ -153,11 +154,6 @@ class RunResults:
         counts = {name: sum(known[name] for known in self._known.values()) for name in KNOWN}
         spent = {name: getattr(self._built, name) for name in ("calls", "tokens", "actions", "money")}
         self.steps.append(Reached(tasks=index + 1, **spent, **counts))
-
-    def _add_call(self, body: Any, cost: Spent) -> None:
-        for kind, name in CALL_FACTS.items():
-            totals = self.costs[kind]
-            totals[name(body)] = totals.get(name(body), NOTHING) + cost
 
     @property
     def counted(self) -> list[Result]:
@@ -189,7 +185,7 @@ class RunResults:
     def contradictions(self) -> list[str]:
         """Return endings that contradict their verdict or belong to no task; there should be none."""
         mismatches = [
-            f"{row.name}: the outcome is {row.outcome.value}, the verdict beside it "
+            f"{row.name}: the outcome is {row.outcome.value}, but the verdict says "
             f"{'solved' if row.ending.verdict.solved else 'not solved'}"
             for row in self.episodes.values()
             if row.outcome is not Outcome.NOT_RUN and row.solved != row.ending.verdict.solved
@@ -227,10 +223,10 @@ class RunResults:
 
     @cached_property
     def learning_behind(self) -> Mapping[Path, Spent] | None:
-        """What each building run had spent on the knowledge of this run when it began; None if it is not known.
+        """What each building run behind this run's knowledge had spent by the time this run began; None if unknown.
 
-        It is known for runs of `planbook build`, including the runs that they built on, but not for other folders. An
-        imported run has only the name of its library.
+        It is known for runs of `planbook build`, including the runs that they built on, but not for other folders, nor
+        if a run cannot be read here. An imported run has only the name of its library.
         """
         config = self.run.config
         if config.library == SHIPPED_LIBRARY:
@@ -240,7 +236,7 @@ class RunResults:
         try:
             with closing(Run.open(config.library_folder)) as run:
                 built = read_run(run, price=self.price, until=self.first)
-        except BadRun:
+        except (BadRun, MissingRequirement):
             return None
         if not built.builds or built.first is None or built.learning_behind is None:
             return None
@@ -250,7 +246,7 @@ class RunResults:
             spent = Spent(calls=at.calls, prompt=at.tokens)
         return {**built.learning_behind, run.folder.resolve(): spent}
 
-    def paying(self, rows: Sequence[Result] | None = None) -> Paying | None:
+    def paying(self, rows: Sequence[Result] | None = None) -> LearningPayoff | None:
         """Return the cost of a solved task with learning included, over all rows or the given ones.
 
         Spending outside episodes counts as learning. None for a fork, or if the spending of earlier runs on learning
@@ -261,7 +257,7 @@ class RunResults:
         rows = list(self.episodes.values()) if rows is None else rows
         playing = sum((row.cost for row in rows), NOTHING)
         learning = sum(self.learning_behind.values(), self.outside_cost)
-        return Paying.of(sum(row.solved for row in rows), playing, learning)
+        return LearningPayoff.of(sum(row.solved for row in rows), playing, learning)
 
     def summary(self, seconds: float | None = None, spent: Spent | None = None) -> Summary:
         """Return the summary of the run; ``seconds`` and ``spent`` replace the values that were read."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from planbook.planner import Grid
-from planbook.results.learning_cost import Paying
+from planbook.results.learning_cost import LearningPayoff
 from planbook.results.matches import matches_table
 from planbook.results.measures import ALL, MeasuresByType, MilestoneCounts
 from planbook.results.statistics import wilson
@@ -102,7 +102,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
             "Broken (a fault of planbook or of the environment) and not run count as not solved: "
             f"{summary.unplayed} of {summary.tasks};{share}."
         )
-    yield from _named(summary.unjudged_messages, "Not judged here, and not counted as solved: {}; {}", "not judged")
+    yield from _named(summary.unjudged_messages, "Not judged here, and not counted as solved: {}; {}", "unjudged")
     broken = {task: first_line(message) for task, message in summary.broken_messages.items()}
     yield from _named(broken, "Broken: {}: {}", "broken")
     if summary.unjudgeable:
@@ -119,7 +119,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
 def _named(messages: Mapping[str, str], line: str, what: str) -> Iterator[str]:
     yield from (line.format(task, message) for task, message in list(messages.items())[:SHOWN])
     if (more := len(messages) - SHOWN) > 0:
-        yield f"... and {more} more that were {what}."
+        yield f"... and {counted(more, 'more task')} with {what} episodes."
 
 
 def spending_lines(summary: Summary) -> Iterable[str]:
@@ -142,7 +142,7 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         yield f"Cut to fit the context: {counted(summary.shortened_prompts, 'prompt')}; the report shows which."
 
 
-def paying_line(paying: Paying | None) -> Iterable[str]:
+def paying_line(paying: LearningPayoff | None) -> Iterable[str]:
     """Yield the cost of a solved task without and with learning, if something was learned."""
     if paying is None or not paying.has_learned:
         return
@@ -155,7 +155,7 @@ def paying_line(paying: Paying | None) -> Iterable[str]:
     yield f"{played}; with {learning} included, {calls_with:,.1f} calls and {tokens_with:,.0f} tokens."
 
 
-def paying_table(rows: Mapping[str, Paying | None], name: str = "run") -> Iterator[Grid | str]:
+def paying_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -> Iterator[Grid | str]:
     """Yield the cost of a solved task in each run with learning included; nothing if no run has learned."""
     if not any(paying and paying.has_learned for paying in rows.values()):
         return
@@ -168,7 +168,7 @@ def paying_table(rows: Mapping[str, Paying | None], name: str = "run") -> Iterat
             yield _break_even(row, paying)
 
 
-def _paying_cells(paying: Paying | None) -> Iterator[str]:
+def _paying_cells(paying: LearningPayoff | None) -> Iterator[str]:
     if paying is None:
         yield from (NO_FIGURE for _ in range(7))
         return
@@ -180,7 +180,7 @@ def _paying_cells(paying: Paying | None) -> Iterator[str]:
     yield pays if paying.has_learned and paying.beside else NO_FIGURE
 
 
-def _break_even(name: str, paying: Paying) -> str:
+def _break_even(name: str, paying: LearningPayoff) -> str:
     if paying.break_even is None:
         return f"{name}: learning does not pay: a solved task takes no fewer tokens than in {paying.beside}."
     reached = "which is reached" if paying.solved >= paying.break_even else f"{paying.solved:,} are solved so far"

@@ -137,7 +137,7 @@ def _render(item: Item) -> Pieces:
     elif isinstance(item, CellRun):
         yield from _cell(item)
     elif isinstance(item, Rewind):
-        yield Text(f"Rewound to where {counted(item.kept, 'action')} of the round had been taken.", style=NOTE)
+        yield Text(f"Rewound to the state after {counted(item.kept, 'action')} of the round.", style=NOTE)
     elif isinstance(item, Round):
         yield _titled("The environment", _folded(item.observation))
     elif isinstance(item, Recalled):

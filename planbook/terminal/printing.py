@@ -51,7 +51,7 @@ def report_error(error: Exception) -> int | None:
         ERRORS.print("Stopped.")
         return errors.INTERRUPTED
     if isinstance(error, errors.REPORTED):
-        ERRORS.print(f"planbook: {error}", style="red", markup=False, soft_wrap=True)
+        ERRORS.print(f"planbook: {error}", style="red", soft_wrap=True)
         if "--json" in sys.argv:
             print_json({"error": str(error)})
         return errors.exit_code(error)

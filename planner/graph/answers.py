@@ -149,7 +149,7 @@ def _mapping_shape(written: Mapping[Any, Any]) -> Shape:
         raise ValueError("the names of fields are texts; put them in quotes")
     if "*" in written:
         if len(written) > 1:
-            raise ValueError('"*" stands for any name, so that no other field can stand beside it')
+            raise ValueError('"*" stands for any name; it cannot be combined with other fields')
         return Shape(EACH, inner=shape_of(written["*"]))
     fields = {}
     for name, inner in written.items():
@@ -213,7 +213,7 @@ def _refuse_surrogates(text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError("the reply holds half of a surrogate pair, which is no text; leave it out") from None
+        raise ValueError("the reply contains half of a surrogate pair, which is not valid text; leave it out") from None
 
 
 def _read_yes_no(shape: Shape, text: str) -> JsonValue:
@@ -231,11 +231,11 @@ def _read_number(shape: Shape, text: str) -> JsonValue:
 
 
 def _read_choice(shape: Shape, text: str) -> JsonValue:
-    answer = text.lstrip(_MARKS).casefold()
-    for choice in sorted(shape.choices, key=len, reverse=True):
-        rest = answer.removeprefix(choice.casefold())
-        if rest != answer and not (rest[:1].isalnum() or rest[:1] == "_"):
-            return choice
+    for answer in (text.casefold(), text.lstrip(_MARKS).casefold()):  # a choice may begin with a mark
+        for choice in sorted(shape.choices, key=len, reverse=True):
+            rest = answer.removeprefix(choice.casefold())
+            if rest != answer and not (rest[:1].isalnum() or rest[:1] == "_"):
+                return choice
     raise ValueError(f"the answer must begin with one of: {', '.join(shape.choices)}; not with {text[:_MAX_TEXT]!r}")
 
 

@@ -113,7 +113,7 @@ def _check_top(file: GraphFile, places: list[_NodePlace], *, whole: bool) -> Ite
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{nearest(file.code, file.nodes)}"
     elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if whole else (CODE, ANY)):
-        yield ("nodes", file.code, "expect"), "its answer is the plan code of the step, by `code:`; write expect: code"
+        yield ("nodes", file.code, "expect"), "the graph's `code` is this node; write `expect: code`"
     for path in file.inputs:
         if not PATH.fullmatch(path):
             yield ("inputs", path), f"{path!r} is not a path of the database; write names with dots between them"
@@ -121,8 +121,14 @@ def _check_top(file: GraphFile, places: list[_NodePlace], *, whole: bool) -> Ite
     for number, place in enumerate(places):
         if place.node.name in names[:number]:
             yield place.where, f"there is another node {place.node.name}; give this one another name"
-    if len(set(names)) == len(names):
+    if _has_clear_names(places):
         yield from _cycles(file, places)
+
+
+def _has_clear_names(places: list[_NodePlace]) -> bool:
+    """Return True if each node has a valid name of its own, so that the whole graph can be built."""
+    names = [place.node.name for place in places]
+    return len(set(names)) == len(names) and all(map(NAME.fullmatch, names))
 
 
 def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
@@ -143,6 +149,8 @@ class _Checks:
         self._file, self._places, self._whole = file, places, whole
         self._by_name = {place.node.name: place for place in places}
         self._stored = list(self._stored_paths())
+        self._edges = whole_graph(file).edges() if whole and _has_clear_names(places) else None
+        """None if the graph cannot be built as a whole."""
         self._open = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
         """Paths at and below which any value may exist."""
 
@@ -176,11 +184,6 @@ class _Checks:
         yield from self._source(node.prompt, (*where, "prompt"), place, {}, optional=False)
         if node.when:
             yield from self._condition(node.when, (*where, "when"), place, {})
-        if node.otherwise not in (None, ""):
-            try:
-                node.expect.check(node.otherwise)
-            except ValueError as error:
-                yield (*where, "else"), f"the answer is expected otherwise: {error}"
         own = {ANSWER: node.expect}
         for path, part in node.store.items():
             yield from self._source(part, (*where, "store", path), place, own)
@@ -194,7 +197,7 @@ class _Checks:
             yield from self._source(loop.items, (*at_loop, "in"), place, own)
             items = self._part(node, loop.items)
             if items and items.kind not in (LIST, ANY):
-                yield (*at_loop, "in"), f"{loop.items} is not a list; expected is {items.sketch()}"
+                yield (*at_loop, "in"), f"{loop.items} is not a list; it is {items.sketch()}"
             if not NAME.fullmatch(loop.name) or loop.name in RESERVED:
                 yield (*at_loop, "as"), f"{loop.name!r} cannot stand for the items; write one word, such as item"
             item = {loop.name: (items and items.inner) or Shape(ANY)}
@@ -210,7 +213,7 @@ class _Checks:
             return ""
         named = self._by_name.get(name)
         if named and named.branch:
-            return f"{name} exists only where {named.branch[0]} branches; write before: [{place.node.name}] there"
+            return f"{name} exists only in a branch of {named.branch[0]}; write before: [{place.node.name}] there"
         return f"there is no node {name}{nearest(name, place.visible)}"
 
     # Look-ups.
@@ -252,18 +255,17 @@ class _Checks:
         try:
             shape = shapes[first].part(rest)
         except KeyError as error:
-            return f"its answer has no {error.args[0]}; expected is {shapes[first].sketch()}"
+            return f"its answer has no {error.args[0]}; it is {shapes[first].sketch()}"
         if shape.optional and not (optional or look_up.may_be_missing):
-            return "this may be left out of the answer; write what stands in its place, with | default(...)"
+            return "this field is optional; give it a default, with | default(...)"
         return ""
 
     def _path_problem(self, path: str) -> str:
         """Return the reason why a path of the database never exists; empty if it may exist."""
         initial, known = self._file.initial, [*paths_of(self._file.initial), *self._open]
         known += [stored.path for stored in self._stored]
-        if any(f"{other}.".startswith(f"{path}.") for other in known):
-            return ""
-        if any(path.startswith(f"{other}.") for other in self._open):
+        is_open = any(path.startswith(f"{other}.") for other in self._open)
+        if is_open or any(f"{other}.".startswith(f"{path}.") for other in known):
             return ""
         for stored in self._stored:
             if path.startswith(f"{stored.path}."):
@@ -281,7 +283,7 @@ class _Checks:
     # Stores.
 
     def stores(self) -> Iterator[PlacedFault]:
-        """Yield the faults of paths that cannot be stored, or that two nodes would overwrite."""
+        """Yield the faults of stores: paths that are not valid, and paths that two nodes would overwrite."""
         for stored in self._stored:
             if not PATH.fullmatch(stored.path):
                 yield stored.where, f"{stored.path!r} is not a path of the database; write names with dots between them"
@@ -309,15 +311,14 @@ class _Checks:
         return f"{names[0]} stores {one.path} as well, and nothing says which of the two comes last; use another path"
 
     def _follows(self, later: str, earlier: str) -> bool:
-        """Return True if one node waits for another, directly or through others."""
-        edges = whole_graph(self._file).edges() if self._whole else []
+        """Return True if one node waits for another, directly or through others, or if this cannot be known."""
         seen, left = set[str](), [later]
         while left:
             name = left.pop()
             if name not in seen:
                 seen.add(name)
-                left += [edge.source for edge in edges if edge.target == name]
-        return earlier in seen or not self._whole
+                left += [edge.source for edge in self._edges or () if edge.target == name]
+        return earlier in seen or self._edges is None
 
 
 def _truths(paths: tuple[str, ...], where: Where, shapes: Shapes) -> Iterator[PlacedFault]:

@@ -5,7 +5,7 @@ It also has functions for the hooks of agents: the history of an episode's steps
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -26,7 +26,7 @@ def json_value(value: JsonValue, source: str) -> JsonValue:
     try:
         _JSON.validate_python(value, strict=True)
     except ValidationError as error:
-        raise GraphError(f"{source}: {error.errors()[0]['msg']}; only values of JSON can be kept") from error
+        raise GraphError(f"{source}: {error.errors()[0]['msg']}; only JSON values can be stored") from error
     return value
 
 
@@ -94,7 +94,7 @@ class GraphDatabase:
         place, last = self._place(path)
         items = place.setdefault(last, [])
         if not isinstance(items, list):
-            raise GraphError(f"{path} of the database is not a list, so that nothing can be added to it")
+            raise GraphError(f"{path} of the database is not a list, so nothing can be appended to it")
         items.append(deepcopy(json_value(value, path)))
 
     def values(self) -> dict[str, JsonValue]:
@@ -154,9 +154,17 @@ def current_step(database: GraphDatabase) -> int:
     return int(number)
 
 
-def table(history: Sequence[Mapping[str, Any]], line: Callable[[Mapping[str, Any]], str]) -> str:
-    """Return history entries as text, one on each line. They are called turns, since games count steps, too."""
-    return "\n".join(f"Turn {entry['step'] + 1}. {line(entry)}" for entry in history) or "There are no earlier turns."
+def table(history: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> str:
+    """Return history entries as text, one on each line. They are called turns, since games count steps, too.
+
+    ``labels`` holds the label of each field to show, in order.
+    """
+    return "\n".join(_turn(entry, labels) for entry in history) or "There are no earlier turns."
+
+
+def _turn(entry: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    shown = " ".join(f"{label}: {entry[key]}" for key, label in labels.items() if key in entry)
+    return f"Turn {entry['step'] + 1}. {shown}"
 
 
 def answers_text(names: Sequence[str], answers: Mapping[str, JsonValue]) -> str:

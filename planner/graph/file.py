@@ -6,6 +6,7 @@ The format is described in the docstring of ``planbook.planner.graph``.
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def graph_path(name: str) -> Path:
     if shipped.is_file():
         return shipped
     names = ", ".join(sorted(file.stem for file in SHIPPED_GRAPHS.glob("*.yaml"))) or "none"
-    raise BadGraphFile(f"there is no graph {name}; name a YAML file, or one that ships: {names}")
+    raise BadGraphFile(f"there is no graph {name}; name a YAML file or a shipped graph: {names}")
 
 
 def read_graph(path: Path) -> GraphFile:
@@ -121,8 +122,9 @@ def _message(error: Any, where: Where) -> str:
     """Return the problem in terms of the file format rather than of pydantic."""
     kind, last = error["type"], where[-1] if where else "graph"
     if kind == "extra_forbidden":
-        known = [field.alias or name for name, field in _model_at(where[:-1]).model_fields.items() if name != "name"]
-        return f"there is no such key{nearest(str(last), known)} There are {', '.join(known)}"
+        keys = (field.alias or name for name, field in _model_at(where[:-1]).model_fields.items())
+        known = [key for key in keys if key != "name"]
+        return f"there is no such key{nearest(str(last), known)} The keys are {', '.join(known)}"
     if kind == "value_error":
         return str(error["ctx"]["error"])
     return str(_MESSAGES.get(kind, error["msg"]))
@@ -131,14 +133,14 @@ def _message(error: Any, where: Where) -> str:
 def _model_at(where: Where) -> type[BaseModel]:
     """Return the model that validates a place in the file."""
     model: type[BaseModel] = GraphFile
-    for key in where:
-        model = _MODELS.get(str(key), model)
+    for before, key in pairwise(("", *where)):
+        model = _MODELS.get(str(key), model) if before != "nodes" else model  # a node may have any name
     return model
 
 
 _MODELS: Mapping[str, type[BaseModel]] = {"if": IfBranch, "each": EachLoop, "nodes": GraphNode, "node": BaseNode}
 _MESSAGES = {
-    "missing": "this has to be given",
+    "missing": "this is required",
     "is_instance_of": "this must be a text; put it in quotes, or begin it with | and go on in the next line",
     "string_type": "this must be a text; put it in quotes, or begin it with | and go on in the next line",
     "dict_type": "this must be a mapping: names, each with a colon and what it means",

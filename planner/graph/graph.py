@@ -149,7 +149,7 @@ class Graph:
         self._temporary_edges[Edge(source, target, shows_answer)] = None
 
     def leave_out_node(self, name: str) -> None:
-        """Leave a node out of this pass: no node waits for it or gets its answer."""
+        """Leave a node out of this pass, so that no node waits for it or gets its answer."""
         self._check_passing()
         self._check_open(name, self.nodes)
         self._left_out.add(name)
@@ -163,7 +163,7 @@ class Graph:
         self._edges_left_out.add((source, target))
 
     def skip(self, name: str) -> None:
-        """Skip a node in this pass and use its last answer again. A node without one is asked anyway."""
+        """Skip a node in this pass: use its last answer again, or its ``else`` value. Without either, it is asked."""
         self._check_passing()
         self._check_open(name, self.nodes)
         self._skipped.add(name)
@@ -174,7 +174,7 @@ class Graph:
     def passing(self) -> Iterator[None]:
         """Open a pass. Temporary edits are undone at its end, even after an error."""
         if self._passing:
-            raise GraphError("the graph is being traversed already; give every episode a graph of its own")
+            raise GraphError("the graph is already being traversed; give each episode its own graph")
         self._passing = True
         try:
             yield
@@ -192,11 +192,11 @@ class Graph:
 
     def _check_passing(self) -> None:
         if not self._passing:
-            raise GraphError("temporary edits are possible only while the graph is traversed")
+            raise GraphError("temporary edits are possible only while the graph is being traversed")
 
     def _check_free(self, name: str) -> None:
         if name in self._nodes or name in self._temporary_nodes:
-            raise GraphError(f"there is a node {name} already; give the new one another name")
+            raise GraphError(f"there is already a node named {name}; give the new one another name")
 
     def _check_known(self, name: str, nodes: Mapping[str, GraphNode]) -> None:
         if name not in nodes:
@@ -224,7 +224,7 @@ def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
     for name, other in (edge[:2], edge[1::-1]):
         if name not in nodes:
             relation = "waits for" if name == edge.source else "must come before"
-            raise GraphError(f"{other} {relation} {name}, and there is no such node{nearest(name, nodes)}")
+            raise GraphError(f"{other} {relation} {name}, but there is no such node{nearest(name, nodes)}")
 
 
 def _cycle(left: Mapping[str, None], edges: list[Edge]) -> list[str]:

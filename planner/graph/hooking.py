@@ -1,8 +1,8 @@
 """Hooks: Python functions that a graph file names, to do what the file format cannot express.
 
 - ``compose(Composing) -> str`` returns the text above the prompt, which replaces the answers of ``after``.
-- ``check(answer, database) -> answer`` validates an answer, and may return another one. The message of an
-  ``AfterQueryError`` goes back to the model.
+- ``check(answer, database) -> answer`` validates an answer, and may return another one. The message of a ValueError,
+  such as ``AfterQueryError``, goes back to the model.
 - ``finish(Finishing) -> None`` edits the database and the rest of the pass.
 
 Compose and check hooks only read the database, since nodes may be asked concurrently.
@@ -66,11 +66,11 @@ def keep_answer_as(field: str) -> Callable[[Finishing], None]:
     return finish
 
 
-def call(hooks: Hooks, name: str, *arguments: Any) -> Any:
-    """Call a hook. A ValueError that it raises passes through; any other error becomes a GraphError."""
+def call(hooks: Hooks, name: str, *arguments: Any, but: type[Exception] = GraphError) -> Any:
+    """Call a hook. An error of type ``but`` passes through; any other becomes a GraphError that names the hook."""
     try:
         return hooks[name](*arguments)
-    except (GraphError, ValueError):
+    except (GraphError, but):
         raise
     except Exception as error:
         raise GraphError(f"the hook {name} failed: {type(error).__name__}: {error}") from error
@@ -88,7 +88,7 @@ def find_hook(name: str, folder: Path) -> Callable[..., Any]:
         try:
             hook: Callable[..., Any] = runpy.run_path(str(folder / file))[function]
         except Exception as error:
-            raise GraphError(f"{name}: {file} failed while it was read: {import_error(error)}") from error
+            raise GraphError(f"{name}: {file} failed when it was run: {import_error(error)}") from error
         return hook
     module, _, function = name.rpartition(".")
     return getattr(importlib.import_module(f"{shipped.__name__}.{module}"), function)  # type: ignore[no-any-return]

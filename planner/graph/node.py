@@ -13,10 +13,11 @@ from pydantic import (
     InstanceOf,
     JsonValue,
     PrivateAttr,
-    model_validator,
+    ValidationInfo,
+    field_validator,
 )
 
-from planbook.planner.graph.answers import ANY_TEXT, Shape, shape_of
+from planbook.planner.graph.answers import ANY_TEXT, CODE, TEXT, Shape, shape_of
 from planbook.planner.graph.database import GraphDatabase, paths_of
 from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template
 
@@ -74,7 +75,8 @@ class _GraphModel(BaseModel):
 class BaseNode(_GraphModel):
     """The fields of every node. Hooks are named as in a graph file."""
 
-    name: str
+    name: str = ""
+    """Empty for the node of a loop; its nodes are named by item."""
     prompt: Prompt
     after: Names = ()
     """The nodes whose answers precede its prompt, in this order."""
@@ -118,6 +120,7 @@ class IfBranch(_GraphModel):
 class GraphNode(BaseNode):
     """One question to a model, and the uses of its answer."""
 
+    name: str
     store: Annotated[dict[str, Value], BeforeValidator(_as_store)] = {}
     """Parts of the answer, such as ``answer.field``, by the database path at which they are stored."""
     when: Value | None = None
@@ -129,16 +132,18 @@ class GraphNode(BaseNode):
     _loop_variables: Mapping[str, JsonValue] = PrivateAttr(default_factory=dict)
     _gather: str | None = PrivateAttr(default=None)
 
-    @model_validator(mode="before")
+    @field_validator("otherwise")
     @classmethod
-    def _with_named_loop(cls, written: Any) -> Any:
-        if not (isinstance(written, Mapping) and isinstance(loop := written.get("each"), Mapping)):
-            return written
-        inner = loop.get("node")
-        if not isinstance(inner, Mapping) or "name" in inner:
-            return written
-        name = f"{written.get('name')}:{loop.get('as', 'item')}"
-        return {**written, "each": {**loop, "node": {**inner, "name": name}}}
+    def _as_expected(cls, answer: JsonValue, info: ValidationInfo) -> JsonValue:
+        """Return the answer in the form of ``expect``. A text or code may be empty here."""
+        expect = info.data.get("expect")  # missing if it is faulty itself
+        if answer is None or expect is None or (answer == "" and expect.kind in (TEXT, CODE)):
+            return answer
+        try:
+            value: JsonValue = expect.check(answer)
+        except ValueError as error:
+            raise ValueError(f"this does not fit `expect`: {error}") from None
+        return value
 
     @classmethod
     def of_item(cls, node: "GraphNode", loop: EachLoop, number: int | str, item: JsonValue) -> "GraphNode":

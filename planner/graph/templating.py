@@ -6,7 +6,7 @@ text that it makes may exceed ``MAX_CHARACTERS``.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -168,13 +168,18 @@ def _bounded(name: str) -> Callable[..., Any]:
         rendering = _RENDERING.get()
         value = rendering.count(value)
         if name == "join":
-            separator = len(str(arguments[0] if arguments else named.get("d", "")))
+            separator = len(_argument(0, "d", arguments, named))
             _check_length(sum(len(str(item)) + separator for item in value))
         if name == "replace":
-            _check_length(len(str(value)) + str(value).count(str(arguments[0])) * len(str(arguments[1])))
+            old, new = _argument(0, "old", arguments, named), _argument(1, "new", arguments, named)
+            _check_length(len(str(value)) + str(value).count(old) * len(new))
         return rendering.count(_PLAIN.call_filter(name, value, arguments, named, context=context))
 
     return run
+
+
+def _argument(place: int, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> str:
+    return str(arguments[place] if len(arguments) > place else named.get(name, ""))
 
 
 @pass_context
@@ -276,7 +281,7 @@ class Expression(_JinjaSource):
             parser = Parser(_JINJA, source, state="variable")
             expression = parser.parse_expression()
             if parser.stream.current.type != TOKEN_EOF:
-                parser.fail("something stands after its end", 1)
+                parser.fail("there is text after its end", 1)
             super().__init__(source, _tree(nodes.Output([expression])))
             self._compiled: Any = _JINJA.from_string(_tree(nodes.Assign(nodes.Name(_RESULT, "store"), expression)))
             self.as_condition = tuple(_truths(expression))
@@ -332,7 +337,7 @@ def _check(tree: nodes.Template) -> None:
     for number, node in enumerate(tree.find_all(nodes.Node)):
         problem = _problem(node)
         if number > MAX_NODES:
-            problem = f"the text has more than {MAX_NODES:,} parts of Jinja; make several nodes of it"
+            problem = f"the text has more than {MAX_NODES:,} parts of Jinja; split it into several nodes"
         if problem:
             raise ValueError(problem)
     for loop in tree.find_all(nodes.For):

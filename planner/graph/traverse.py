@@ -5,7 +5,7 @@ answered. So the result does not depend on whether nodes are asked concurrently,
 when it is run again on the same journal.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,14 +20,12 @@ from planbook.planner.graph.node import ANSWER, EachLoop, GraphNode, IfBranch
 from planbook.planner.graph.templating import DATABASE, Expression, value_text
 from planbook.planner.prompts import Prompts
 from planbook.planner.rendered import Rendered
-from planbook.planner.roles import FIRST_SAMPLE, Sample
+from planbook.planner.roles import Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
 
 GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The template around the prompt of a node."""
-Answers = Mapping[str, JsonValue]
-"""Answers by name of node."""
 MAX_RECORDED = 2_000
 """Maximum number of characters of a stored value that the node's event repeats."""
 LEFT_OUT = "(too long to be repeated here)"
@@ -177,10 +175,7 @@ class _RunningPass:
     def _answers(self, nodes: list[GraphNode]) -> dict[str, JsonValue]:
         """Ask the nodes and return their answers. All questions are composed before the first is asked."""
         sources = [self.graph.shown_sources(node.name) for node in nodes]
-        questions = [
-            compose(node, self.result.answers, shown, self.database, self.hooks, self.result.number)
-            for node, shown in zip(nodes, sources, strict=True)
-        ]
+        questions = [self._compose(node, shown) for node, shown in zip(nodes, sources, strict=True)]
 
         def answer(place: int) -> JsonValue:
             return self._answer(nodes[place], questions[place])
@@ -199,13 +194,49 @@ class _RunningPass:
             if node.name not in self.spans:
                 self.spans[node.name] = scope.span(self._payload(node))
             recorded = scope.recorded_replies if self.anew else 0
-            sample = Sample(sample=tries)
             try:
-                return ask(node, question, scope, self.result.answers, self.database, self.hooks, sample)
+                return self._ask(node, question, scope, Sample(tries))
             except UnusableReply:
                 if not recorded or scope.asked > recorded:
                     raise  # it failed in this invocation
             tries += 1
+
+    def _compose(self, node: GraphNode, shown: list[str]) -> NodeQuestion:
+        """Return a node's whole question: the answers of the nodes in ``shown``, its prompt, the form of the answer."""
+        context = ""
+        if node.compose:
+            composing = Composing(node, self.database.view(), dict(self.result.answers), self.result.number)
+            context = call(self.hooks, node.compose, composing)
+            if not isinstance(context, str):
+                raise GraphError(f"{node.name}: the compose hook {node.compose} must return a text")
+        try:
+            prompt = node.prompt.render(self._variables(**node.loop_variables))
+        except GraphError as error:
+            raise GraphError(f"node {node.name}: prompt: {error}") from error
+        text = GRAPH_PROMPTS["node"].render(
+            answers=[] if node.compose else [(name, value_text(self.result.answers[name])) for name in shown],
+            context=context,
+            prompt=prompt,
+            kind=node.expect.kind,
+            choices=node.expect.choices,
+            sketch=node.expect.sketch() if node.expect.is_json else "",
+        )
+        return NodeQuestion(node.name, text)
+
+    def _ask(self, node: GraphNode, question: NodeQuestion, scope: Scope, sample: Sample) -> JsonValue:
+        """Ask a node and return its answer. The model may repair one that does not fit. Raises UnusableReply."""
+        view = self.database.view()
+
+        def read(text: str) -> JsonValue:
+            answer = node.expect.read(text)
+            if node.check:
+                checked = call(self.hooks, node.check, answer, view, but=ValueError)
+                answer = json_value(checked, f"what the hook {node.check} returned")
+            if node.loop and node.loop.items.names == {ANSWER}:
+                self._items(node.loop, answer)  # the model must correct a faulty list
+            return answer
+
+        return scope.ask(node.model, question, read=read, sample=sample).value
 
     def _after_query(self, node: GraphNode, answer: JsonValue) -> dict[str, JsonValue]:
         """Apply ``store``, branches, the loop and the finish hook to an answer. Return the stored values."""
@@ -214,40 +245,38 @@ class _RunningPass:
             try:
                 stored = self._value(part, node, answer)
             except KeyError:
+                if DATABASE in part.names:
+                    raise GraphError(f"node {node.name}: store: there is nothing at {part}") from None
                 continue  # a field that may be left out
             self.database.set(path, stored)
         if node.gather:
             self.database.append(node.gather, answer)
         for branch in node.branches:
-            if self._holds(branch.when, node, answer):
+            if self._holds(branch.when, node, answer=answer):
                 self._add_branch(branch)
         if node.loop:
             self._add_loop(node, node.loop, answer)
         if node.finish:
             answers = dict(self.result.answers)
             finishing = Finishing(node, answer, answers, self.database, self.graph, self.result.number)
-            try:
-                call(self.hooks, node.finish, finishing)
-            except ValueError as error:
-                raise GraphError(f"node {node.name}: {node.finish} refused an accepted answer: {error}") from error
+            call(self.hooks, node.finish, finishing)
         return self._changed_values()
 
     def _value(self, part: Expression, node: GraphNode, answer: JsonValue) -> JsonValue:
         try:
-            return part.value(variables(self.database, self.result.answers, answer=answer))
+            return part.value(self._variables(answer=answer))
         except GraphError as error:
             raise GraphError(f"node {node.name}: {part}: {error}") from error
 
-    def _holds(self, condition: Expression, node: GraphNode, *answer: JsonValue) -> bool:
-        own = dict(zip(("answer",), answer, strict=False))
+    def _holds(self, condition: Expression, node: GraphNode, **own: JsonValue) -> bool:
         try:
-            return condition.holds(variables(self.database, self.result.answers, **own))
+            return condition.holds(self._variables(**own))
         except GraphError as error:
             raise GraphError(f"node {node.name}: when: {error}") from error
 
     def _changed_values(self) -> dict[str, JsonValue]:
         """Return the values that the node has changed in the database, by path; a note in place of a long value."""
-        values = {path: self.database.get(path) for path in self.database.written}
+        values = {path: self.database.get(path) for path in self.database.written if self.database.has(path)}
         return {path: LEFT_OUT if len(value_text(value)) > MAX_RECORDED else value for path, value in values.items()}
 
     def _add_branch(self, branch: IfBranch) -> None:
@@ -259,7 +288,7 @@ class _RunningPass:
 
     def _add_loop(self, node: GraphNode, loop: EachLoop, answer: JsonValue) -> None:
         try:
-            items = items_of(node, answer, self.result.answers, self.database)
+            items = self._items(loop, answer)
         except (ValueError, GraphError) as error:
             raise GraphError(f"node {node.name}: {error}") from error
         if loop.store:
@@ -268,6 +297,24 @@ class _RunningPass:
             item_node = GraphNode.of_item(node, loop, number, item)
             self.graph.add_temporary_node(item_node)
             self._add_edges([item_node.name], loop.before)
+
+    def _items(self, loop: EachLoop, answer: JsonValue) -> list[JsonValue]:
+        """Return the items of a loop. Raises AfterQueryError if they are not a list, or too many."""
+        try:
+            items = loop.items.value(self._variables(answer=answer))
+        except KeyError:
+            if loop.items.names == {ANSWER}:
+                return []  # a field that may be left out
+            raise GraphError(f"there is nothing at {loop.items}") from None
+        if not isinstance(items, list):
+            raise AfterQueryError(f"{loop.items} must be a list, and is {value_text(items)[:60]!r}")
+        if len(items) > loop.most:
+            raise AfterQueryError(f"{loop.items} may have at most {loop.most} items, but has {len(items)}")
+        return items
+
+    def _variables(self, **own: JsonValue) -> dict[str, JsonValue]:
+        """Return the variables of a node's templates and expressions; ``own`` are those of this node alone."""
+        return {**self.result.answers, DATABASE: self.database.root, **own}
 
     def _add_edges(self, names: list[str], before: tuple[str, ...]) -> None:
         """Make the nodes in ``before`` wait for these nodes of a branch or loop, unless a hook has left them out."""
@@ -288,71 +335,3 @@ def _run_concurrently(answer: Callable[[int], JsonValue], count: int, side_by_si
             for future in futures:
                 future.cancel()
             raise
-
-
-def variables(database: GraphDatabase, answers: Answers, **own: JsonValue) -> dict[str, JsonValue]:
-    """Return the variables of a node's templates and expressions."""
-    return {**answers, DATABASE: database.root, **own}
-
-
-def compose(
-    node: GraphNode, answers: Answers, shown: list[str], database: GraphDatabase, hooks: Hooks, number: int
-) -> NodeQuestion:
-    """Return a node's whole question: the answers of the nodes in ``shown``, its prompt, and the form of the answer."""
-    context = ""
-    if node.compose:
-        context = call(hooks, node.compose, Composing(node, database.view(), dict(answers), number))
-        if not isinstance(context, str):
-            raise GraphError(f"{node.name}: the compose hook {node.compose} must return a text")
-    try:
-        prompt = node.prompt.render(variables(database, answers, **node.loop_variables))
-    except GraphError as error:
-        raise GraphError(f"node {node.name}: prompt: {error}") from error
-    text = GRAPH_PROMPTS["node"].render(
-        answers=[] if node.compose else [(name, value_text(answers[name])) for name in shown],
-        context=context,
-        prompt=prompt,
-        kind=node.expect.kind,
-        choices=node.expect.choices,
-        sketch=node.expect.sketch() if node.expect.is_json else "",
-    )
-    return NodeQuestion(node.name, text)
-
-
-def ask(
-    node: GraphNode,
-    question: NodeQuestion,
-    scope: Scope,
-    answers: Answers,
-    database: GraphDatabase,
-    hooks: Hooks,
-    sample: Sample = FIRST_SAMPLE,
-) -> JsonValue:
-    """Ask a node and return its answer. The model may repair an answer that does not fit. Raises UnusableReply."""
-    view = database.view()
-
-    def read(text: str) -> JsonValue:
-        answer = node.expect.read(text)
-        if node.check:
-            answer = json_value(call(hooks, node.check, answer, view), f"what the hook {node.check} returned")
-        if node.loop and node.loop.items.names == {ANSWER}:
-            items_of(node, answer, answers, database)  # the model must correct a faulty list
-        return answer
-
-    return scope.ask(node.model, question, read=read, sample=sample).value
-
-
-def items_of(node: GraphNode, answer: JsonValue, answers: Answers, database: GraphDatabase) -> list[JsonValue]:
-    """Return the items of a node's loop. Raises AfterQueryError if they are not a list, or too many."""
-    assert node.loop is not None
-    try:
-        items = node.loop.items.value(variables(database, answers, answer=answer))
-    except KeyError:
-        if node.loop.items.names == {ANSWER}:
-            return []  # a field that may be left out
-        raise GraphError(f"there is nothing at {node.loop.items}") from None
-    if not isinstance(items, list):
-        raise AfterQueryError(f"{node.loop.items} must be a list, and is {value_text(items)[:60]!r}")
-    if len(items) > node.loop.most:
-        raise AfterQueryError(f"{node.loop.items} may have {node.loop.most} items at most, and has {len(items)}")
-    return items

@@ -79,27 +79,55 @@ def fit(messages: Sequence[Message], room: int) -> Fitted:
     with a note of the number of characters cut.
     """
     for draft in _drafts(messages):
-        if estimate_prompt(fitted := draft.messages()) <= room:
-            return Fitted(fitted, len(draft.left_out), draft.saved)
-    return _cut(draft, room)
+        if draft.tokens() <= room:
+            return draft.fitted()
+    return _cut(draft, room).fitted()
 
 
 @dataclass(frozen=True)
 class _MessagePiece:
-    """A piece of a message: a block if it has a name."""
+    """A piece of a message: a block if it has a name. ``original`` is its text before it was cut, if it was."""
 
     text: str
     name: str = ""
+    original: str = ""
+    missing: int = 0
+    """Number of characters of the original that were cut."""
+
+    def cut(self, length: int) -> "_MessagePiece":
+        """Return the piece without its middle if it is longer than this. It is cut between lines if possible."""
+        text = self.original or self.text
+        if len(text) <= length or self.name == WHOLE:
+            return self
+        head, tail = text[: length // 2], text[len(text) - (length - length // 2) :]
+        head, tail = head[: head.rfind("\n") + 1].rstrip("\n") or head, tail[tail.find("\n") + 1 :]
+        missing = len(text) - len(head) - len(tail)
+        note = f"\n[{_count(missing, 'character')} cut here to fit the context]\n"
+        return _MessagePiece(f"{head}{note}{tail}", self.name, text, missing)
+
+    def left_out(self) -> "_MessagePiece":
+        """Return a note in place of the piece."""
+        text = self.original or self.text
+        return _MessagePiece(f"[left out to fit the context: {self.name}]\n", WHOLE, text, len(text))
 
 
 @dataclass(frozen=True)
 class _FittedConversation:
-    """A conversation in pieces, the indices of messages left out, and the number of characters saved."""
+    """A conversation in pieces, and the indices of messages left out."""
 
     original: tuple[Message, ...]
     pieces: tuple[tuple[_MessagePiece, ...], ...]
     left_out: frozenset[int] = frozenset()
-    saved: int = 0
+
+    def fitted(self) -> Fitted:
+        """Return the conversation with the numbers of what it lacks."""
+        remaining = (pieces for index, pieces in enumerate(self.pieces) if index not in self.left_out)
+        missing = sum(piece.missing for pieces in remaining for piece in pieces)
+        return Fitted(self.messages(), len(self.left_out), missing)
+
+    def tokens(self) -> int:
+        """Return the estimated number of tokens."""
+        return estimate_prompt(self.messages())
 
     def messages(self) -> tuple[Message, ...]:
         """Return the remaining messages, with a note in place of those left out."""
@@ -119,17 +147,13 @@ class _FittedConversation:
     def without(self, index: int, number: int) -> "_FittedConversation":
         """Return the conversation with a note in place of a block."""
         message = list(self.pieces[index])
-        block = message[number]
-        message[number] = _MessagePiece(f"[left out to fit the context: {block.name}]\n", WHOLE)
-        pieces = (*self.pieces[:index], tuple(message), *self.pieces[index + 1 :])
-        return replace(self, pieces=pieces, saved=self.saved + len(block.text))
+        message[number] = message[number].left_out()
+        return replace(self, pieces=(*self.pieces[:index], tuple(message), *self.pieces[index + 1 :]))
 
-    def shortened(self, after: int) -> "_FittedConversation":
-        """Return the conversation with long pieces cut in every message after this index."""
-        cut = [[_cut_piece(piece, MAX_MESSAGE) for piece in message] for message in self.pieces[after + 1 :]]
-        pieces = (*self.pieces[: after + 1], *(tuple(piece for piece, _ in message) for message in cut))
-        saved = sum(missing for message in cut for _, missing in message)
-        return replace(self, pieces=pieces, saved=self.saved + saved)
+    def cut(self, length: int, after: int = -1) -> "_FittedConversation":
+        """Return the conversation with longer pieces cut to about this length, in every message after this index."""
+        cut = (tuple(piece.cut(length) for piece in pieces) for pieces in self.pieces[after + 1 :])
+        return replace(self, pieces=(*self.pieces[: after + 1], *cut))
 
 
 def _drafts(messages: Sequence[Message]) -> Iterator[_FittedConversation]:
@@ -138,7 +162,7 @@ def _drafts(messages: Sequence[Message]) -> Iterator[_FittedConversation]:
     yield draft
     for name in LEFT_OUT_FIRST:
         if name == EXCHANGES:
-            yield (draft := draft.shortened(_first_user(messages)))
+            yield (draft := draft.cut(MAX_MESSAGE, _first_user(messages)))
         for exchange in _exchanges(messages) if name == EXCHANGES else ():
             yield (draft := replace(draft, left_out=draft.left_out | set(exchange)))
         for index, number in draft.blocks(name):
@@ -197,10 +221,10 @@ def _without(messages: Sequence[Message], left_out: Set[int]) -> tuple[Message, 
     return (*before[:-1], Message(role=last.role, content=f"{last.content}\n\n{note}"), *after)
 
 
-def _cut(draft: _FittedConversation, room: int) -> Fitted:
+def _cut(draft: _FittedConversation, room: int) -> _FittedConversation:
     """Cut the longest pieces to the greatest common length at which the conversation fits."""
-    fitted = _cut_to(draft, MIN_CUT)
-    if (least := estimate_prompt(fitted.messages)) > room:
+    fitting = draft.cut(MIN_CUT)
+    if (least := fitting.tokens()) > room:
         raise ContextExceeded(
             f"even cut to {MIN_CUT} characters a message, the prompt has about {least} tokens, and the context "
             f"leaves room for {room}: raise the context or lower the tokens of a reply"
@@ -208,32 +232,11 @@ def _cut(draft: _FittedConversation, room: int) -> Fitted:
     fits, too_long = MIN_CUT, max(len(piece.text) for message in draft.pieces for piece in message)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
-        candidate = _cut_to(draft, middle)
-        if estimate_prompt(candidate.messages) <= room:
-            fits, fitted = middle, candidate
+        if (candidate := draft.cut(middle)).tokens() <= room:
+            fits, fitting = middle, candidate
         else:
             too_long = middle
-    return fitted
-
-
-def _cut_to(draft: _FittedConversation, length: int) -> Fitted:
-    """Cut every piece that may be cut to about ``length`` characters."""
-    cut = [[_cut_piece(piece, length) for piece in message] for message in draft.pieces]
-    shortened = replace(draft, pieces=tuple(tuple(piece for piece, _ in message) for message in cut))
-    missing = sum(count for message in cut for _, count in message)
-    return Fitted(shortened.messages(), len(draft.left_out), draft.saved + missing)
-
-
-def _cut_piece(piece: _MessagePiece, length: int) -> tuple[_MessagePiece, int]:
-    """Cut the middle of a long piece, between lines if possible. Return the piece and the number of characters cut."""
-    text = piece.text
-    if len(text) <= length or piece.name == WHOLE:
-        return piece, 0
-    head, tail = text[: length // 2], text[len(text) - (length - length // 2) :]
-    head, tail = head[: head.rfind("\n") + 1].rstrip("\n") or head, tail[tail.find("\n") + 1 :]
-    missing = len(text) - len(head) - len(tail)
-    note = f"\n[{_count(missing, 'character')} cut here to fit the context]\n"
-    return _MessagePiece(f"{head}{note}{tail}", piece.name), missing
+    return fitting
 
 
 def _count(number: int, noun: str) -> str:

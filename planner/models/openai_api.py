@@ -251,7 +251,6 @@ REPLACEMENTS: Mapping[str, str | None] = {
     "stream": None,
 }
 """Replacements of refused parameters; None sends nothing. They are tried in this order."""
-_REQUIRES: Mapping[str, str] = {"stream_options": "stream"}
 _NAMED_PATTERNS = (
     r"""["'`]{name}["'`]""",
     r"\b(parameters?|arguments?|fields?|keys?|inputs?)\b( supplied| given)?[\s:]+{name}\b",
@@ -292,9 +291,9 @@ class Parameters:
             "stream": True,
         }
         replaced = self.replaced
-        names = {
-            name: replaced.get(name, name) for name in values if replaced.get(_REQUIRES.get(name, ""), "") is not None
-        }
+        if "stream" in replaced:
+            del values["stream_options"]  # which servers refuse without it
+        names = {name: replaced.get(name, name) for name in values}
         return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
     def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:

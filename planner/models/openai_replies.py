@@ -248,7 +248,7 @@ def chunk_of(response: Any) -> Mapping[str, Any]:
     if failure := whole.get("error"):
         raise openai.APIError(str(_mapping(failure).get("message") or failure), response.request, body=failure)
     if "choices" not in whole:
-        raise OtherApi("it answers with JSON that is no chat completion")
+        raise OtherApi("it answers with JSON that is not a chat completion")
     choices = whole["choices"]
     first = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
     if not isinstance(first.get("message"), Mapping):
@@ -349,7 +349,8 @@ def _is_count(number: object) -> TypeGuard[int]:
 
 
 def _join_surrogates(received: ReplyParts) -> ReplyParts:
-    """Join surrogate pairs that were split between two pieces, and return the reply."""
-    received.text = received.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    received.reasoning = received.reasoning.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """Join surrogate pairs that were split between two pieces, replace lone surrogates, and return the reply."""
+    for name in ("text", "refusal", "reasoning"):
+        joined = getattr(received, name).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        setattr(received, name, joined)
     return received

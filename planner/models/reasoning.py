@@ -57,8 +57,13 @@ class AfterReasoning:
         if self._passes:
             return self._on_text(piece)
         self._buffer += piece
-        rest = _blocks(self._buffer)[1]
-        if any(tag.startswith(rest.lstrip().lower()) for tag in _TAGS):
+        while opened := _OPEN.match(self._buffer):
+            closed = _CLOSE.search(self._buffer, opened.end())
+            if closed is None:  # keep what may be the beginning of the closing tag
+                self._buffer = opened[0] + self._buffer[opened.end() :][-len("</thinking>") :]
+                return True
+            self._buffer = self._buffer[closed.end() :]
+        if any(tag.startswith(self._buffer.lstrip().lower()) for tag in _TAGS):
             return True
         self._passes = True
-        return self._on_text(rest)
+        return self._on_text(self._buffer)

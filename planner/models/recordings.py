@@ -17,7 +17,8 @@ from typing import IO, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
-from planbook.planner.errors import NotRecorded, UnknownModel
+from planbook.envs import validation_faults
+from planbook.planner.errors import ModelRefused, NotRecorded, UnknownModel
 from planbook.planner.models.answers import pass_on
 from planbook.planner.models.tokens import usage_of_cut
 from planbook.planner.models.types import (
@@ -79,7 +80,7 @@ class RecordedReply(Record):
     sampling: Sampling
     messages: tuple[RecordedMessage, ...]
     finish: Finish = "stop"
-    usage: Usage = Field(default=Usage())
+    usage: Usage = Usage()
     text: str
 
     @classmethod
@@ -162,14 +163,17 @@ def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
 
 
 def append(path: Path, header: Header, entry: RecordedReply) -> None:
-    """Add an entry durably, after removing a line that an earlier kill cut off."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        size = _repair(file)
-        file.write((b"" if size else _line(header)) + _line(entry))
-        file.flush()
-        os.fsync(file.fileno())
+    """Add an entry durably, after removing a line that an earlier kill cut off. Raises ModelRefused."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            size = _repair(file)
+            file.write((b"" if size else _line(header)) + _line(entry))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise ModelRefused(f"the recording {path} cannot be written: {error.strerror}") from error
 
 
 def _repair(file: IO[bytes]) -> int:
@@ -207,15 +211,9 @@ def _parse(path: Path, number: int, line: bytes, kind: type[Kind]) -> Kind:
     try:
         return kind.model_validate(json.loads(line))
     except ValueError as error:  # from json or pydantic
-        expected = "header of a recording" if kind is Header else "recorded reply"
-        raise UnknownModel(f"{path}:{number} is not a {expected}: {_reason(error)}") from error
-
-
-def _reason(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors()[0]
-    return ": ".join([*map(str, first["loc"]), first["msg"]])
+        reason = validation_faults(error)[0] if isinstance(error, ValidationError) else error
+        expected = "the header of a recording" if kind is Header else "a recorded reply"
+        raise UnknownModel(f"{path}:{number} is not {expected}: {reason}") from error
 
 
 MISSING_ADVICE = "Record what is missing with --model recorded:{0}+MODEL, such as recorded:{0}+openai:NAME"
@@ -240,7 +238,7 @@ class RecordedModel:
         self._asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply, or ask the inner model. Raises NotRecorded, and the inner model's errors."""
+        """Return the recorded reply, or ask the inner model. Raises NotRecorded, ModelRefused, and its errors."""
         key = request_key(messages, sampling)
         with self._lock:
             asking = self._asking[key]
@@ -250,12 +248,9 @@ class RecordedModel:
                 return self._record(self._inner, messages, sampling, on_text)
         if found is None:
             problem = explain_missing(self.path, messages, sampling, self._entries, strict=self.strict)
-            command = (
-                f"It has the replies for this command: `planbook {self._header.command}`. "
-                if self._header.command
-                else ""
-            )
-            raise NotRecorded(f"{problem}. {command}{MISSING_ADVICE.format(self.path)}")
+            command = self._header.command
+            known = command and f"It has the replies for this command: `planbook {command}`. "
+            raise NotRecorded(f"{problem}. {known}{MISSING_ADVICE.format(self.path)}")
         entry, reworded = found
         text, end = pass_on(entry.text, on_text)
         finish = "cut" if end == "cut" else entry.finish
@@ -305,11 +300,11 @@ def _difference(entry: RecordedReply, request: Sequence[RecordedMessage], sampli
             number, then, now = next(conversation, differing[0])
             if entry.given.data != asked.data:
                 other_data = ". The prompt is made from other data, such as another task"
-        return f"{prompt}differs from message {number} on: {_shown(now)}, recorded was {_shown(then)}{other_data}"
+        return f"{prompt}differs from message {number} on: {_shown(now)} instead of {_shown(then)}{other_data}"
     recorded, current = entry.sampling.model_dump(), sampling.model_dump()
     changed = (name for name in recorded if recorded[name] != current[name])
-    changes = ", ".join(f"{name} {recorded[name]!r} was recorded, {current[name]!r} is asked" for name in changed)
-    return f"{prompt}has the same messages, drawn otherwise: {changes}"
+    changes = ", ".join(f"{name} {current[name]!r} instead of {recorded[name]!r}" for name in changed)
+    return f"{prompt}has the same messages, but was sampled with other parameters: {changes}"
 
 
 def _summary(request: Sequence[RecordedMessage]) -> str:

@@ -72,7 +72,7 @@ SHIPPED_PRICES = Path(__file__).with_name("prices.json")
 """The price table that ships."""
 MILLION = 1_000_000
 _VERSION = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)")
-_VENDOR = re.compile(r"openai[:/]")
+_VENDOR = re.compile(r"^openai[:/]")
 
 
 class BadPrices(PlannerError):
@@ -119,8 +119,8 @@ class Prices(Record):
 
     def price(self, model: str) -> Price | None:
         """Return the price of a model, or of the model of which it is a dated version; None if unknown."""
-        name = _VENDOR.sub("", model, count=1) if _VENDOR.match(model) else model
-        known = [model for model in self.models if model == name or _is_version(name, model)]
+        name = _VENDOR.sub("", model)
+        known = [known for known in self.models if known in (model, name) or _is_version(name, known)]
         return self.models[max(known, key=len)] if known else None
 
 

@@ -155,7 +155,7 @@ def journal_place() -> str:
 
 
 def prompt_data() -> PromptData | None:
-    """Return what identifies the prompt that this thread is asking; None if it asks none."""
+    """Return the identity of the prompt of the question that this thread is asking; None if it asks none."""
     return _asked.get().data
 
 

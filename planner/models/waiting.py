@@ -1,4 +1,4 @@
-"""Wait for a model, with a time limit and interruptibly; threads that ask the same model may wait together."""
+"""Wait for a model, until a time limit or a stop of the run. Threads that ask the same model may wait together."""
 
 import queue
 import threading
@@ -18,6 +18,8 @@ CHECK_INTERVAL = 0.2
 """Seconds between two checks for a stop of the run."""
 QUIET_SECONDS = 30.0
 """Seconds of waiting for the first data from a server, after which the user gets a message."""
+MAX_TIMEOUT = 1_000_000.0
+"""Maximum of a timeout in seconds, 11 days: the operating system refuses longer ones."""
 
 
 class Timeouts(Record):
@@ -27,8 +29,8 @@ class Timeouts(Record):
     models, which may need minutes to read a prompt.
     """
 
-    connect: float = Field(default=10.0, gt=0)
-    idle: float = Field(default=300.0, gt=0)
+    connect: float = Field(default=10.0, gt=0, le=MAX_TIMEOUT)
+    idle: float = Field(default=300.0, gt=0, le=MAX_TIMEOUT)
 
 
 USUAL_TIMEOUTS = Timeouts()

@@ -41,7 +41,7 @@ class _ShippedMethods(Mapping[str, Method]):
 
 
 METHODS: Mapping[str, Method] = _ShippedMethods()
-"""The methods that ship, by name."""
+"""The shipped methods, by name."""
 
 
 def method(name: str) -> Method:
@@ -83,8 +83,11 @@ def figures_of(name: str = "") -> tuple[type[Figures], ...]:
 
 
 def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
-    """Return the fields that figures do not need, by name of span, for a run with that planner."""
-    return {payload.span: payload.bulky for method in _methods_in(name) for payload in method.spans}
+    """Return the fields that figures do not need, by name of span, for a run with that planner.
+
+    If an external planner's span has the name of a shipped one, the external planner's fields count.
+    """
+    return {payload.span: payload.bulky for method in reversed(_methods_in(name)) for payload in method.spans}
 
 
 def is_method_file(name: str) -> bool:

@@ -48,7 +48,7 @@ class AgentKitOptions(Options):
     )
     text: str | None = Field(
         default=None,
-        description="Text of the graph's YAML file, which is read once, so that the run holds all of it.",
+        description="Text of the graph's YAML file. By default the file is read once and stored with the run.",
     )
     steps: int | None = Field(
         default=None, ge=1, description="Maximum number of passes; null is the graph's own, else the episode's actions."
@@ -60,7 +60,7 @@ class AgentKitOptions(Options):
     def _with_text(cls, options: object) -> object:
         """Add the text of a file, and make its path absolute, since a run may be resumed from another folder.
 
-        The text of a shipped graph follows from the version of planbook.
+        The text of a shipped graph is not added: the version of planbook determines it.
         """
         name = options.get("graph") if isinstance(options, Mapping) else None
         if not (isinstance(options, Mapping) and isinstance(name, str) and Path(name).is_file()):
@@ -133,13 +133,13 @@ def agentkit(episode: Episode, options: AgentKitOptions) -> None:
 
 def _store_situation(episode: Episode, database: GraphDatabase, manual: JsonValue) -> None:
     """Store the current state of the environment in the database."""
-    environment, recall = episode.environment, episode.recall()
+    environment, recall, scene = episode.environment, episode.recall(), episode.environment.scene()
     observation = (episode.steps[-1].observation if episode.steps else episode.observation).text
     situation: dict[str, JsonValue] = {
         "goal": episode.task.goal,
         "about": environment.about,
         "action_docs": PROMPTS["action_docs"].render(action_docs=action_docs_of(environment)),
-        "scene": SAME_SCENE if (scene := environment.scene()) in observation else scene,
+        "scene": SAME_SCENE if scene and scene in observation else scene,
         "observation": observation,
         "state": environment.state(),
         "left": episode.settings.actions - episode.actions,

@@ -138,7 +138,8 @@ def conclude(
             plan = scope.ask(PLANNER_ROLE, _prompt(trajectory), read=as_plan, history=history, **variables).value
             return Conclusion(text=plan.thought.text, code=standalone(plan.code, trajectory.helpers))
         variables["knowledge"] = trajectory.knowledge
-        return scope.ask(PLANNER_ROLE, _prompt(trajectory), read=_as_reflection, history=history, **variables).value
+        reflection = scope.ask(PLANNER_ROLE, _prompt(trajectory), read=as_text, history=history, **variables)
+        return Conclusion(text=reflection.value)
     except UnusableReply:
         return Conclusion(text="")
 
@@ -161,10 +162,6 @@ def _prompt(trajectory: Trajectory) -> Prompt:
     outcome = trajectory.ending.outcome
     kinds = {Outcome.DIRECT_SUCCESS: "direct", Outcome.INDIRECT_SUCCESS: "indirect"}
     return PROMPTS[f"automanual/conclusion_{kinds.get(outcome, 'failure')}"]
-
-
-def _as_reflection(text: str) -> Conclusion:
-    return Conclusion(text=as_text(text))
 
 
 METHODS: Mapping[str, Method] = {

@@ -1,6 +1,6 @@
 """The base of planning methods: ``Method``, its options and figures, ``play``, and helpers that several methods share.
 
-External methods are loaded from a name in a Python file, or are registered by other packages.
+External methods come from a Python file, or are registered by other packages.
 """
 
 import inspect
@@ -14,7 +14,7 @@ from statistics import mean
 from traceback import walk_tb
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planbook.envs import CannotLoad, Environment, MissingRequirement, load_module
 from planbook.planner.episode import Episode
@@ -45,9 +45,16 @@ class Played(NamedTuple):
     spans: Sequence[RecordedSpan]
 
     def held(self, payload: type[AnyPayload]) -> list[AnyPayload]:
-        """Return the payloads of this type from the spans that have ended."""
-        ended = (span for span in self.spans if span.name == payload.span and span.end is not None)
-        return [payload.model_validate(span.data) for span in ended]
+        """Return the payloads of this type from the spans that have ended.
+
+        Spans of another method may have the same name. They are left out if their data do not fit.
+        """
+        payloads: list[AnyPayload] = []
+        for span in self.spans:
+            if span.name == payload.span and span.end is not None:
+                with suppress(ValidationError):
+                    payloads.append(payload.model_validate(span.data))
+        return payloads
 
 
 class Grid(NamedTuple):
@@ -183,7 +190,7 @@ class Method:
     streams: bool = False
     """True if it asks for plans by ``Episode.stream``, so that they can run while the model writes them."""
     templates: Mapping[str, Path] = field(default_factory=dict)
-    """Patterns of its prompt files (``Prompts.files``). A run records the digests of these files."""
+    """Its prompt files, by path in their folder (``Prompts.files``). A run records their digests."""
 
     def asks(self, role: str, options: BaseModel, environment: Environment) -> bool:
         """Return True if the role is asked, under these options in this environment, which need not have begun."""
@@ -301,8 +308,8 @@ def _as_method(member: Any, where: str) -> Method:
     method = member if isinstance(member, Method) else _from_function(member, where)
     if not callable(method.play):
         raise UnknownStrategy(f"{where}: the `play` of a Method must be a function (episode, options)")
-    if inspect.iscoroutinefunction(method.play):
-        raise UnknownStrategy(f"{where} is a coroutine; a method is a plain function (episode, options)")
+    if inspect.iscoroutinefunction(method.play) or inspect.isgeneratorfunction(method.play):
+        raise UnknownStrategy(f"{where} is a coroutine or generator; a method is a plain function (episode, options)")
     try:
         inspect.signature(method.play).bind(None, None)
     except TypeError as error:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, JsonValue, StrictInt, ValidationError
+from pydantic import BaseModel, Field, StrictInt, ValidationError
 
 from planbook.planner.episode import Episode
 from planbook.planner.errors import UnusableReply
@@ -41,8 +41,11 @@ def given_code(episode: Episode, options: GivenCode) -> None:
         episode.run(options.code, source=options.source)
 
 
-def _frame(episode: Episode, plan: GivenCode) -> AbstractContextManager[Frame]:
-    return episode.frame("plan", helpers=plan.helpers, task=model_task(episode) if plan.told_params else {})
+def _frame(episode: Episode, plan: GivenCode, match: Match | None = None) -> AbstractContextManager[Frame]:
+    task = model_task(episode) if plan.told_params else {}
+    if match:
+        task = {"type": match.type, "params": match.params}
+    return episode.frame("plan", helpers=plan.helpers, task=task, dry_run=match is not None)
 
 
 def procedures(episode: Episode, options: Options, recall: Recall | None = None) -> bool:
@@ -54,18 +57,13 @@ def procedures(episode: Episode, options: Options, recall: Recall | None = None)
     if recall.procedure is None:
         return False
     plan, match, is_checked = code_of(recall.procedure), recall.match, False
-    with _frame(episode, plan) if match is None else _matched_frame(episode, plan, match):
+    with _frame(episode, plan, match):
         feedback = episode.run(plan.code, source=plan.source)
         if match and recall.check and not feedback.is_error:
             feedback, is_checked = episode.run(recall.check, source="post-condition"), True
     if match and feedback.is_error:
         episode.span(match.model_copy(update={"failed": feedback.kind.value})).end()
     return is_checked and not feedback.is_error
-
-
-def _matched_frame(episode: Episode, plan: GivenCode, match: Match) -> AbstractContextManager[Frame]:
-    task: Mapping[str, JsonValue] = {"type": match.type, "params": match.params}
-    return episode.frame("plan", helpers=plan.helpers, task=task, dry_run=True)
 
 
 def naive(episode: Episode, options: Options) -> None:

@@ -276,3 +276,8 @@ def test_a_secret_in_a_command_is_refused(command: str) -> None:
 )
 def test_a_command_without_a_secret_is_accepted(options: str) -> None:
     assert literal_secrets(["server", *options.split()]) == set()
+
+
+def test_a_secret_in_a_url_is_found_as_written_and_as_decoded() -> None:
+    words = ["https://me:pass%2Fword@localhost/mcp?api_key=ab%2Bcd+ef", "http://[broken", "--token=abcdef"]
+    assert literal_secrets(words) == {"pass%2Fword", "pass/word", "ab%2Bcd+ef", "ab+cd ef", "abcdef"}

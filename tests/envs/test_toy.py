@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from planbook.envs import Action, Diverged, EpisodeEnded, Observation, Selection, UnknownAction, action
+from planbook.envs import Action, Diverged, Environment, EpisodeEnded, Observation, Selection, UnknownAction, action
 from planbook.envs.toy import THINGS, Toy
 from tests.envs.playing import started
 
@@ -48,7 +48,7 @@ def walk(environment: Toy, actions: list[Action]) -> list[Observation]:
     return [environment.act(each) for each in actions if not environment.ended]
 
 
-def test_a_solution_ends_the_episode_and_nothing_acts_after_it() -> None:
+def test_a_solution_ends_the_episode_and_later_actions_are_refused() -> None:
     environment = started(Toy, "fetch/0")
     assert environment.task is not None
     wanted = TypeAdapter(list[str]).validate_python(environment.task.params["things"])[0]
@@ -92,6 +92,47 @@ def test_a_replay_with_another_observation_is_refused() -> None:
     environment.act(Action("open", ("box_1",)))
     with pytest.raises(Diverged, match=r"action 1, open\('box_1'\): expected 'opening 1', got 'opening 2'"):
         environment.restore(environment.snapshot())
+
+
+def test_each_class_is_described_by_its_own_docstring_unless_about_is_set() -> None:
+    class Described(Environment):
+        """The first."""
+
+    class Refined(Described):
+        """The second."""
+
+    class Silent(Refined):
+        name = "silent"
+
+    class Stated(Silent):
+        """The third."""
+
+        about = "stated"
+
+    class Restated(Stated):
+        """The fourth."""
+
+    assert [each.about for each in (Described, Refined, Silent)] == ["The first.", "The second.", "The second."]
+    assert [Stated.about, Restated.about] == ["stated", "stated"]
+
+
+def test_a_method_that_overrides_an_action_is_that_action() -> None:
+    class Locked(Toy):
+        def open(self, box: str, key: str = "none") -> Observation:
+            return Observation.refused(f"{box} is locked")
+
+    class LockedForever(Locked):
+        def open(self, box: str, key: str = "any") -> Observation:
+            """Try to open a box."""
+            return Observation.refused(f"{box} has no key")
+
+    for kind, refusal, doc in (
+        (Locked, "is locked", Toy.actions["open"].doc),
+        (LockedForever, "has no", "Try to open"),
+    ):
+        assert refusal in started(kind, "fetch/0").act(kind.actions["open"].bind("box_1")).text
+        assert kind.actions["open"].doc.startswith(doc)
+        assert "key" in kind.actions["open"].signature.parameters
 
 
 def test_a_call_is_bound_as_python_binds_it() -> None:

@@ -150,6 +150,10 @@ def test_a_token_limit_is_stated_as_a_number_of_words() -> None:
         "*Rules*:\n1. rule_4\n2. rule_1, which builds on rule_4",
         "Rules: rule_4\nRules: rule_1",
         "### Rules\n\n- rule_4\n- rule_1",
+        "Rules:\nrule_4, rule_1",
+        "Rules:\n- rule_4 (used by rule_1)\n- [rule_1]",
+        "Rules:\n- rule_4 (Useful Helper Method) and **rule_1**, after rule_0",
+        "Rules: rule_4 - finds; rule_1 - fetches",
     ],
 )
 def test_rules_may_be_listed_in_many_forms(line: str) -> None:
@@ -159,7 +163,9 @@ def test_rules_may_be_listed_in_many_forms(line: str) -> None:
 
 
 def test_prose_may_mention_rules() -> None:
-    prose = "Rules of the house\nRules to heed: be quick.\n\nSee rule_0.\n\n- rule_0 matters here"
+    prose = (
+        "Rules of the house\nRules to heed: be quick.\nRule of thumb: look first, as rule_1 says.\n\n- rule_0 matters"
+    )
     manual = read_outline(
         GOOD.replace("One thing after the other.", prose).replace("rule_1\n", "rule_1\n\nAs rule_0."), IDS
     )

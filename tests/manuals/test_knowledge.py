@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from planbook.envs import Selection, Task, load_environment
 from planbook.manuals import SHIPPED
 from planbook.manuals.errors import BadKnowledge
-from planbook.manuals.knowledge import read_knowledge, write_knowledge
+from planbook.manuals.knowledge import read_knowledge, standalone, write_knowledge
 from planbook.manuals.manual import Manual, Section
 from planbook.manuals.markdown import render
 from planbook.planner import Procedure, parse_procedure
@@ -143,7 +143,7 @@ def test_a_rule_edited_in_the_manual_replaces_that_of_rules_json(tmp_path: Path)
         ("rules.json", "{", r"rules\.json: the file: .*JSON.*; correct it, or delete"),
         ("rules.json", '[{"id": "rule_0"}]', r"rules\.json: 0\.type: Field required"),
         ("rules.json", b"\xff", r"rules\.json cannot be read"),
-        ("rules.json", json.dumps([RULES[0].model_dump()] * 2), "two rules have the id rule_0; correct"),
+        ("rules.json", json.dumps([RULES[0].model_dump()] * 2), "each of these ids: rule_0; correct the ids"),
         ("rules.json", json.dumps([RULES[0].model_dump() | {"id": "one"}]), "'one' is no rule id"),
         (
             "rules.json",
@@ -156,11 +156,30 @@ def test_a_rule_edited_in_the_manual_replaces_that_of_rules_json(tmp_path: Path)
         ("reflections.json", "[]", r"reflections\.json: the file: "),
         ("procedures/fetch.py", "def solve(agent, task): pass", "no header"),
         ("procedures/fetch.py", SOLVE.replace("put", "fly"), "does not pass the check"),
+        ("procedures/fetch.py", b"\xff", r"fetch\.py: cannot be read"),
     ],
 )
 def test_an_invalid_file_is_named(name: str, text: str | bytes, message: str, tmp_path: Path) -> None:
     with pytest.raises(BadKnowledge, match=message):
         read_knowledge(changed(name, text, tmp_path), TOY)
+
+
+def test_a_folder_among_procedures_and_an_unreadable_helper_are_named(tmp_path: Path) -> None:
+    write_knowledge(tmp_path, FULL)
+    home = tmp_path / "toy"
+    (home / "procedures" / "x.py").mkdir()
+    with pytest.raises(BadKnowledge, match=r"x\.py: cannot be read"):
+        read_knowledge(tmp_path, TOY)
+    (home / "procedures" / "x.py").rmdir()
+    (home / "helpers").mkdir()
+    (home / "helpers" / "boxes.py").write_bytes(b"\xff")
+    with pytest.raises(BadKnowledge, match=r"boxes\.py: cannot be read"):
+        read_knowledge(changed("procedures/fetch.py", SOLVE.replace("model\n", "model\nuses: boxes\n"), tmp_path), TOY)
+
+
+def test_a_header_that_ends_with_its_helpers_is_written() -> None:
+    using = procedure(SOLVE.replace("model\n", "model\nuses: boxes")).model_copy(update={"helpers": "BOXES = 3\n"})
+    assert standalone(using) == SOLVE.replace('"""\n\n', '"""\n\nBOXES = 3\n\n\n')
 
 
 def test_procedures_that_need_missing_actions_are_left_out(tmp_path: Path) -> None:
@@ -184,7 +203,7 @@ def procedure(code: str) -> Procedure:
     [
         ({"rules": RULES[:1]}, "differ in rule_3. Formulate again"),
         ({"rules": (RULES[0].model_copy(update={"content": "Newer."}), RULES[1])}, "differ in rule_0"),
-        ({"rules": (RULES[0], *RULES)}, "two rules have the id"),
+        ({"rules": (RULES[0], *RULES)}, "more than one rule has each of these ids"),
         ({"manual": "no manual"}, r"manual\.md was not written: line 1"),
         ({"environment": "../toy"}, "cannot be the name"),
         ({"example": "\ud800"}, "was not written: .*surrogates"),

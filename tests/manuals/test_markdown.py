@@ -186,6 +186,10 @@ def test_a_manual_edited_by_hand_is_read() -> None:
         ("# t\n## s\n### rule_1\nBuilds on sand.", "line 4: 'sand' is no rule id"),
         ("# t\n## s\n### rule_1\nBuilds on rule_0.\nmore", "line 5: the rule's content comes before"),
         ("# t\n## s\n### rule_1\nBuilds on rule_0.\nBuilds on rule_2.", "line 5: .*may occur once"),
+        (
+            "# t\n## s\n### rule_1\nExample:\nBuilds on rule_0.",
+            "line 5: 'Builds on rule_0.' must come before 'Example:'",
+        ),
         ("# t\n<!-- a\n## b\n", "left open in the prose that begins '<!-- a'"),
         ("# t\n\n```\n# u", "line 3: the code fence '```' is never closed"),
         (render(BOTH, [OPEN, FETCH], LeftOut(["rule_2"])), "line 25: .*shortened view"),

@@ -191,19 +191,15 @@ def test_the_rules_of_several_starts_are_renumbered_everywhere(tmp_path: Path) -
     text = "rule_0, rule_1. rule_10 and my_rule_1 and rule_1_old are not among them.\n"
     renumbered = "rule_1, rule_2. rule_10 and my_rule_1 and rule_1_old are not among them.\n"
     first = write_start(tmp_path / "first", "<!-- task: look/0 -->\nrule_0\n", [rule(0)])
-    extra = {"example": text, "builds_on": ["rule_0"], "log": ["From rule_0."]}
+    extra = {"example": text, "builds_on": ["rule_0"], "log": ["From rule_0."], "check": "# rule_0"}
     second = write_start(tmp_path / "second", f"<!-- task: look/1 -->\n{text}", [rule(0), rule(1, text, **extra)])
     start = read_start("shelf", [first, second])
     assert start.example == f"rule_0\n\n{renumbered}"
     assert start.tasks == ("look/0", "look/1")
     assert [each.id for each in start.rules] == ["rule_0", "rule_1", "rule_2"]
     last = start.rules[-1]
-    assert (last.content, last.example, last.builds_on, last.log) == (
-        renumbered,
-        renumbered,
-        ("rule_1",),
-        ("From rule_1.",),
-    )
+    assert (last.content, last.example, last.builds_on) == (renumbered, renumbered, ("rule_1",))
+    assert (last.log, last.check) == (("From rule_1.",), "# rule_1")
 
 
 def test_no_names_give_no_knowledge() -> None:

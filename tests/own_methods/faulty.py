@@ -1,5 +1,6 @@
 """Methods with one mistake each."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from planbook.planner import Episode, Method, Options
@@ -13,6 +14,10 @@ def one_argument(episode: Episode) -> None: ...
 
 
 async def coroutine(episode: Episode, options: Options) -> None: ...
+
+
+def generator(episode: Episode, options: Options) -> Iterator[None]:
+    yield
 
 
 def fails(episode: Episode, options: Options) -> None:

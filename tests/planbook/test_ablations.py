@@ -145,6 +145,6 @@ def test_without_cooperation_and_libraries_prompts_have_no_thoughts_cited_rules_
 def test_an_unknown_part_is_refused_with_the_list_of_parts(tmp_path: Path) -> None:
     refused = here(*BUILD, "--without", "everything", "--out", tmp_path / "run")
     assert refused.returncode == 2
-    assert "--without everything: there is no such part; there are" in refused.printed
+    assert "--without everything: there is no such part; the parts are" in refused.printed
     assert all(f"{name}: {meaning}" in refused.printed for name, meaning in ABLATIONS.items())
     assert not (tmp_path / "run").exists()

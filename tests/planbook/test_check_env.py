@@ -94,6 +94,7 @@ MISTAKES = {
         'give the class a name, such as name = "doors"',
     ),
     "no brackets": ("@action(\"agent.open('left') -> 'A wall. 17 steps.'\")", "@action", "write @action()"),
+    "query without brackets": ("@query()", "@query", "Doors.doors is marked with @query without brackets; write"),
     "coroutine": ("def open(", "async def open(", "Doors.open is a coroutine; write `def` instead of `async def`"),
     "parameter that JSON cannot hold": (
         DOOR,
@@ -123,6 +124,17 @@ MISTAKES = {
     "begin that raises": ("Observation(", "1 / 0 or Observation(", "begin() raised ZeroDivision"),
     "verdict of another class": ("Verdict(self.out, float(self.out))", "self.out", "must return a Verdict"),
     "score out of bounds": ("float(self.out))", "2.0)", "the score of a verdict must lie between 0 and 1, but is 2.0"),
+    "score that is not a number": ("float(self.out))", "None)", "must lie between 0 and 1, but is None"),
+    "no list of tasks": (
+        "return [\n",
+        "None and [\n",
+        "doors.py: tasks() raised TypeError: 'NoneType' object is not it",
+    ),
+    "close that raises": (
+        "def verdict(self)",
+        "def close(self):\n        1 / 0\n\n    def verdict(self)",
+        "doors.py:42: close() raised ZeroDivisionError",
+    ),
     "measure that is not a number": (
         "def verdict(self)",
         "def measures(self):\n        return {'reward': float('nan')}\n\n    def verdict(self)",
@@ -131,6 +143,11 @@ MISTAKES = {
     "no verdict": ("def verdict(self)", "def judge(self)", "Doors has no verdict(); define it"),
     "solved at the start": ("Verdict(self.out, ", "Verdict(True, ", "is solved before the first action"),
     "attribute without its method": ("def attribute_values", "def values", "doors.py: attribute_values() has no 'op"),
+    "attributes of another class": (
+        'return {"opened": len(self.opened)}',
+        "return None",
+        "doors.py:38: attribute_values() returns NoneType, not a Mapping",
+    ),
     "query that JSON cannot hold": (
         'return ["left", "middle", "right"]',
         'return {"left", "middle"}',
@@ -153,6 +170,14 @@ def test_each_mistake_has_one_line(tmp_path: Path, mistake: str) -> None:
     assert message in line
     assert "doors.py" in line
     assert "\n" not in line
+
+
+def test_a_typed_dictionary_gets_all_its_keys(tmp_path: Path) -> None:
+    text = SOUND.replace("from typing import Literal", "from typing import Literal, TypedDict").replace(
+        "class Doors", f"class Place(TypedDict):\n    {DOOR}\n\n\nclass Doors"
+    )
+    text = text.replace(f"(self, {DOOR})", "(self, place: Place)").replace("(door)", '(place["door"])')
+    assert check(tmp_path / "doors.py", text).result["mistakes"] == []
 
 
 def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:

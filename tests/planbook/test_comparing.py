@@ -223,9 +223,16 @@ def test_broken_and_not_run_episodes_are_counted_and_may_change_the_result(tmp_p
     assert (found.played.pairs, found.played.lost) == (3, 0)
     assert all(each.unplayed for each in found.changed)
     text = printed(found)
-    assert "of A 0 broken and 0 not run, of B 4 broken and 3 not run" in text
+    assert "Counted as not solved: 0 broken and 0 not run in A, 4 broken and 3 not run in B. Without" in text
     assert "The result depends on them" in text
     assert "fetch/9 (not run)" in text
+
+
+def test_a_comparison_without_any_played_pair_says_so(tmp_path: Path) -> None:
+    first, second = written(tmp_path / "one", [BROKEN] * 2), written(tmp_path / "two", [None, SOLVED])
+    text = printed(compared(first, second))
+    assert "Counted as not solved: 2 broken and 0 not run in A, 0 broken and 1 not run in B" in text
+    assert "Without these pairs: none is left." in text
 
 
 def test_runs_of_other_environments_or_tasks_are_refused(tmp_path: Path) -> None:
@@ -251,7 +258,7 @@ def test_building_runs_and_contradictions_are_warned_of(tmp_path: Path) -> None:
     building, contradiction = compared(first, second).warnings
     assert "is a building run" in building
     assert (
-        "contradicts itself: fetch/1: the outcome is direct_success, the verdict beside it not solved" in contradiction
+        "contradicts itself: fetch/1: the outcome is direct_success, but the verdict says not solved" in contradiction
     )
 
 

@@ -77,7 +77,7 @@ def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(
         wait_until(lambda: count(folder, "ask") > 2)
         request(folder, 0, "pause")
         wait_until(lambda: count(folder, "sitting") == 2)
-        time.sleep(2 * TAKES)  # calls under way are answered
+        time.sleep(4 * TAKES)  # calls under way are answered
         before = count(folder, ("ask", "act", "outcome"))
         time.sleep(4 * TAKES)
         assert count(folder, ("ask", "act", "outcome")) == before
@@ -88,10 +88,11 @@ def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(
         sittings = list(run.store.events(kind="sitting"))
     assert count(folder, "outcome") == 12
     paused = sittings[2].at - sittings[1].at
-    assert paused > 6 * TAKES
+    assert paused > 8 * TAKES
     assert spent.seconds == pytest.approx(sittings[-1].at - sittings[0].at - paused, abs=0.3)
     printed = re.search(r"([\d.]+) s in this invocation", capfd.readouterr().out)
-    assert printed and float(printed[1]) == pytest.approx(spent.seconds, abs=0.3)
+    assert printed
+    assert float(printed[1]) == pytest.approx(spent.seconds, abs=0.3)
 
 
 @pytest.mark.deep

@@ -13,6 +13,7 @@ from planbook.planner.trajectory import Rewind, Round
 from tests.command import ROOT
 from tests.flows import asks, events, here, prompt, refusal, scripted
 from tests.reading import reading
+from tests.rows import BROKEN, written
 
 TASK = Task(id="t", env="toy", split="all", type="fetch", goal="")
 NOTES = ROOT / "examples" / "tools" / "notes"
@@ -61,6 +62,12 @@ def test_a_plan_goes_on_from_the_chosen_action(played: Path, plan: Path, tmp_pat
     assert [action["name"] for action, _ in branch[1:4]] == ["open", "take", "put"]
     assert forked["totals"]["solved_after"] == 1
     assert asks(tmp_path / "b") == []
+
+
+def test_a_plan_goes_on_in_an_episode_that_broke_before_its_first_round(tmp_path: Path, plan: Path) -> None:
+    forked = fork(written(tmp_path / "run", [BROKEN]), 0, 0, "--plan", plan, "--out", tmp_path / "branch")
+    assert actions(tmp_path / "branch")
+    assert forked["totals"]["by_way"]["not compared"] == 1
 
 
 def test_no_plan_goes_on_from_the_action_that_ended_the_episode(tmp_path: Path, plan: Path) -> None:
@@ -211,7 +218,7 @@ def test_branches_stand_beside_the_episode_in_the_report(played: Path, plan: Pat
     [
         ((99, "--at", 1), "has no episode '99'"),
         ((0, "--at", 1, "--without", "rule_99"), "--without rule_99: there is no such rule or skill; known: rule_0"),
-        ((0, "--at", 1, "--without", "nonsense"), "--without nonsense: there is no such part; there are rule_N"),
+        ((0, "--at", 1, "--without", "nonsense"), "--without nonsense: there is no such part; the parts are rule_N"),
     ],
 )
 def test_unknown_episodes_and_parts_are_refused(played: Path, arguments: tuple[object, ...], message: str) -> None:

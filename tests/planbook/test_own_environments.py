@@ -24,11 +24,11 @@ def test_a_fault_of_the_environment_breaks_the_episode_and_is_located(tmp_path: 
     assert (played.result["solved"], played.result["failures"]) == (1, {"broken": 4})
     first = {task: message.partition("\n")[0] for task, message in played.result["broken_messages"].items()}
     assert first == {
-        "raises": f"the world raised ZeroDivisionError: division by zero ({line_of('beside.py', '1 / number')})",
+        "raises": f"the environment raised ZeroDivisionError: division by zero ({line_of('beside.py', '1 / number')})",
         "returns a number": f"EnvironmentBroken: Broken.push ({line_of('broken.py', '@action')}) must return an "
         "Observation or a str, but returned int",
-        "exits": f"the world raised SystemExit: 3 ({line_of('broken.py', 'sys.exit')})",
-        "fails with the argument": f"the world raised KeyError: 'northwest' ({line_of('broken.py', 'way + ')})",
+        "exits": f"the environment raised SystemExit: 3 ({line_of('broken.py', 'sys.exit')})",
+        "fails with the argument": f"the environment raised KeyError: 'northwest' ({line_of('broken.py', 'way + ')})",
     }
     shown = here("show", run, "raises")
     assert 'beside.py", line' in shown.printed
@@ -78,6 +78,7 @@ class Own(Environment):
         ('("a",), ("all",)', '"a", ("all",)', 'types must be a tuple, such as types = ("a",)'),
         ('("all",)', '("all",)\n    attributes = ("x",)', "attributes must map names to descriptions"),
         ("return [Task", "return 1 / 0 or [Task", "own: tasks() raised ZeroDivisionError (own.py:"),
+        ("return [Task", "None and [Task", "own: tasks() raised TypeError: 'NoneType' object is not iterable"),
         ("from planbook", "raise SystemExit(3)\nfrom planbook", "failed while it was imported: SystemExit"),
     ],
 )
@@ -100,7 +101,7 @@ def test_plans_may_import_the_packages_that_an_environment_offers(tmp_path: Path
     plan = tmp_path / "plan.py"
     plan.write_text("import numpy\nprint('total', numpy.arange(4).sum())\n")
     played = here("exec", plan, "--env", tmp_path / "sums.py", "--out", tmp_path / "run", "--json")
-    assert played.returncode in (errors.OK, errors.BROKEN), played.printed
+    assert played.returncode == errors.OK, played.printed
     assert "total 6" in here("show", tmp_path / "run", 0).printed
     (tmp_path / "bare.py").write_text(SOUND)
     assert "there is no module `numpy`" in here("check", plan, "--env", tmp_path / "bare.py").printed
@@ -114,9 +115,9 @@ def test_wrong_answers_are_false_claims(tmp_path: Path) -> None:
     claims = played.result["claims"]
     assert (claims["claimed_and_solved"], claims["claimed_and_not"]) == (1, 2)
     assert "False claims: sum/2 (claimed solved), sum/3 (claimed solved)" in played.printed
-    # Another process does not load the environment, and reads the same.
+    # Another process, which has not loaded the environment, reads the same claims from the run.
     assert planbook("report", run, "--out", tmp_path / "report.html").returncode == 0
-    assert "Claims about whole tasks, against the verdict" in (tmp_path / "report.html").read_text()
+    assert "False claims: sum/2" in (tmp_path / "report.html").read_text()
 
 
 BREAKS = """
@@ -135,9 +136,9 @@ class Fragile(Toy):
 """
 
 
-@pytest.mark.parametrize(("dies", "procedures"), [((2,), 1), ((2, 3, 4), 0)])
+@pytest.mark.parametrize(("dies", "asked_again"), [((2,), 0), ((2, 3, 4), 1)])
 def test_an_environment_that_breaks_during_verification_is_created_again(
-    tmp_path: Path, dies: tuple[int, ...], procedures: int
+    tmp_path: Path, dies: tuple[int, ...], asked_again: int
 ) -> None:
     """The second reset begins the verification, which is repeated at most twice, in a new environment each time."""
     (tmp_path / "fragile.py").write_text(BREAKS.replace("{dies}", str(dies)))
@@ -148,4 +149,4 @@ def test_an_environment_that_breaks_during_verification_is_created_again(
     first = [e for e in events(tmp_path / "run", "outcome", "learn/0") if "/verification/0/" in e.scope]
     assert [e.body["outcome"] for e in first].count("broken") == len(dies)
     asked = asks(tmp_path / "run", "planner", "generalise_again")
-    assert len(asked) == (0 if procedures else 1), "one broken world is not the procedure's fault"
+    assert len(asked) == asked_again, "one broken world is not the procedure's fault"

@@ -144,7 +144,8 @@ def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
     ("file", "message"),
     [
         ("faulty.py:one_argument", "must take two arguments, (episode, options)"),
-        ("faulty.py:coroutine", "is a coroutine; a method is a plain function"),
+        ("faulty.py:coroutine", "is a coroutine or generator; a method is a plain function"),
+        ("faulty.py:generator", "is a coroutine or generator; a method is a plain function"),
         ("faulty.py:number", "is of type int; name a function (episode, options), or a Method"),
         ("faulty.py:wrong_options", "its options must be a class derived from planner.Options"),
         ("method.py", "failed while it was imported: ModuleNotFoundError"),
@@ -157,6 +158,37 @@ def test_a_mistake_in_a_method_is_reported_in_one_line(file: str, message: str, 
     assert finished.returncode == errors.BAD_INPUT
     assert message in finished.printed
     assert "Traceback" not in finished.printed
+
+
+def test_a_span_may_have_the_name_of_a_shipped_methods_span(tmp_path: Path) -> None:
+    (tmp_path / "noting.py").write_text("""
+from planbook.planner import Figures, Method, Options, Payload
+
+class Noted(Payload):
+    span = "node"
+    answer: str
+
+class Notes(Figures):
+    key = "notes"
+    answers: tuple[str, ...]
+
+    @classmethod
+    def count(cls, episodes):
+        return cls(answers=tuple(noted.answer for played in episodes for noted in played.held(Noted)))
+
+    def tell(self):
+        yield f"Noted: {self.answers}"
+
+def note(episode, options):
+    episode.span(Noted(answer="seen")).end()
+
+method = Method(note, Options, "notes", spans=(Noted,), figures=(Notes,))
+""")
+    run = tmp_path / "run"
+    played = here("run", "--planner", tmp_path / "noting.py", *TASKS, "--out", run, "--json")
+    assert played.returncode == 0, played.printed
+    assert (played.result["notes"], played.result["graph"]) == ({"answers": ["seen"] * 4}, None)
+    assert here("show", run, 1).returncode == 0
 
 
 @pytest.mark.deep

@@ -7,8 +7,8 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Selection, Verdict
-from planbook.papers.published import ALL
 from planbook.planner import Ending
+from planbook.results.measures import ALL
 from planbook.runs import Entry, Run
 from tests.planbook.papers import ADAPT, ADVOCATE, AGENTKIT, ENVIRONMENTS, Comparison, compare, solved_if, values
 from tests.planbook.results.methods.test_rounds import Book

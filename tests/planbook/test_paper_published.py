@@ -9,9 +9,10 @@ import pytest
 from planbook.config import Config, chosen_options
 from planbook.envs import Selection, known_environments, load_environment
 from planbook.papers.comparison import COLUMNS
-from planbook.papers.published import ALL, Publication, papers_of, publications
+from planbook.papers.published import Publication, papers_of, publications
 from planbook.planner import METHODS, Ending, Outcome
 from planbook.planner.strategies.deps.replanning import REPLANS
+from planbook.results.measures import ALL
 from planbook.runs import Entry, Run
 from tests.command import planbook, result
 from tests.planbook.papers import (

@@ -14,8 +14,8 @@ from planbook.envs import Selection, Task, load_environment
 from planbook.envs.alfworld.goals import TYPES
 from planbook.knowledge import ABLATIONS, EVERYTHING, fresh_beginning
 from planbook.papers.comparison import COLUMNS
-from planbook.papers.published import ALL
 from planbook.planner import Sampling
+from planbook.results.measures import ALL
 from planbook.runs import Entry, Run
 from tests.command import planbook, result
 from tests.flows import events

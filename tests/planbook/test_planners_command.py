@@ -11,13 +11,12 @@ from tests.flows import here
 
 
 def test_all_methods_are_listed() -> None:
-    finished = planbook("planners")
+    finished = planbook("planners", "--json")
     assert finished.returncode == 0, finished.stderr
-    for name, strategy in METHODS.items():
-        row = next(line for line in finished.stdout.splitlines() if f"│ {name} " in line)
-        assert all(role in finished.stdout for role in strategy.roles)
-        assert strategy.summary.split()[0] in row
-    assert "`planbook planners NAME`" in finished.stdout
+    listed = {name: (found["summary"], found["roles"]) for name, found in result(finished)["planners"].items()}
+    assert listed == {name: (strategy.summary, list(strategy.roles)) for name, strategy in METHODS.items()}
+    assert all(any(f"│ {name} " in line for line in finished.stderr.splitlines()) for name in METHODS)
+    assert "`planbook planners NAME`" in finished.stderr
 
 
 def test_a_method_is_listed_with_its_options_and_demonstrations() -> None:
@@ -36,7 +35,7 @@ def test_a_method_is_listed_with_its_options_and_demonstrations() -> None:
     minecraft = next(number for number, cells in enumerate(table) if cells[0].strip() == "minecraft")
     assert table[minecraft][1].strip() == "atomic"
     missing = " ".join(cells[2].strip() for cells in table[minecraft : minecraft + 2])
-    assert missing == ", ".join(whole[1:]), "the list goes on in a second line"
+    assert missing == ", ".join(whole[1:]), "the list continues on a second line"
 
 
 def test_roles_that_are_asked_only_sometimes_are_marked() -> None:

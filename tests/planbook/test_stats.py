@@ -43,7 +43,7 @@ def test_stats_has_a_row_for_each_run_below_a_folder(tmp_path: Path) -> None:
 def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -> None:
     written(tmp_path / "a", [SOLVED, FAILED, SOLVED, SOLVED], repeats=2, seed=1)
     written(tmp_path / "b", [FAILED, FAILED, FAILED, FAILED], repeats=2, seed=2)
-    written(tmp_path / "c", [SOLVED, BROKEN, None, FAILED], planner="naive")
+    written(tmp_path / "c", [SOLVED, BROKEN, None, FAILED], repeats=2, planner="naive")
     code, found, printed = stats(tmp_path, "--by", "planner,env")
     assert code == errors.OK
     stored, naive = found["rows"]
@@ -52,6 +52,7 @@ def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -
     assert stored["share_sd"] == pytest.approx(0.5303, abs=1e-4)
     assert (stored["several"], stored["once"], stored["every_time"]) == (2, 2, 0)
     assert (naive["tasks"], naive["broken"], naive["not_run"]) == (4, 1, 1)
+    assert naive["several"] == 0, "each of its tasks was played once"
     assert "2 runs, solved in each 37.5% ± 53.0%" in printed
     assert "2 were solved at least once (100.0%) and 0 every time (0.0%)" in printed
 
@@ -98,7 +99,7 @@ def test_stats_marks_building_runs_and_reports_contradictory_outcomes(tmp_path: 
     assert code == errors.BROKEN
     assert found["contradictions"] == {
         str(folder): [
-            "fetch/1: the outcome is direct_success, the verdict beside it not solved",
+            "fetch/1: the outcome is direct_success, but the verdict says not solved",
             "task/7: an outcome of a task that the run does not list",
         ]
     }

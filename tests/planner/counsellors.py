@@ -135,6 +135,6 @@ def recorded(played: MemoryJournal | Episode, name: str) -> list[dict[str, Any]]
     return sorted(spans, key=lambda span: (span["round"], span.get("number", 0)))
 
 
-def branches(played: MemoryJournal | Episode, number: int = 0) -> list[tuple[str, str]]:
-    """Return code and fate of the branches of a round."""
-    return [(branch["code"], branch["fate"]) for branch in recorded(played, "branch") if branch["round"] == number]
+def branches(played: MemoryJournal | Episode) -> list[tuple[str, str]]:
+    """Return code and fate of the branches of the first round."""
+    return [(branch["code"], branch["fate"]) for branch in recorded(played, "branch") if branch["round"] == 0]

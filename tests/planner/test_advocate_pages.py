@@ -137,6 +137,34 @@ def test_a_long_page_is_summarised_except_for_code(sandbox: Sandbox) -> None:
     assert Long.filler in models.prompts("act")[0]
 
 
+class Changing(Long):
+    """Pages on which plans do not pause, so that prompts also show the scene, which each action changes."""
+
+    pauses = False
+
+    def scene(self) -> str:
+        return f"Scene {len(self.history)}"
+
+
+def test_an_action_is_evaluated_with_the_scene_before_it(sandbox: Sandbox) -> None:
+    models = Counsellors(act=click(1), task_done=[NO, YES])
+    played(sandbox, models, environment=Changing())
+    assert "# The scene\n\nScene 0\n" in models.prompts("align")[0]
+    assert "# The scene\n\nScene 1\n" in models.prompts("task_done")[1]
+
+
+def test_a_scene_in_a_long_observation_is_shown_once(sandbox: Sandbox) -> None:
+    class Same(Long):
+        pauses = False
+
+        def scene(self) -> str:
+            return self.page()
+
+    models = Counsellors(act=click(1), task_done=YES)
+    played(sandbox, models, environment=Same(), options={"summarise_above": 400})
+    assert all(prompt.count(Same.filler) <= 1 and "# The scene" not in prompt for _, _, prompt, _ in models.asked)
+
+
 def test_a_page_is_shown_whole_without_a_summarizer(sandbox: Sandbox) -> None:
     models = Counsellors(act=click(1), task_done=[NO, YES])
     played(sandbox, models, environment=Long(), options={"summarise_above": None})

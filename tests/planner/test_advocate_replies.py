@@ -28,6 +28,9 @@ READERS: list[Reader] = [read_outline, read_verdict, read_alignment, read_value,
         ("So far:\n1. this\n2. that\nNow:\n1. look", "So far:\n1. this\n2. that\nNow:", ("look",)),
         ("1. look\n   behind it\n2. go", "", ("look behind it", "go")),
         ("- **1.** look\n- **2.** go", "", ("look", "go")),
+        ("1. look\n   1. left\n\n\t2. right\n2. go\n10 minutes", "", ("look 1. left 2. right", "go")),
+        ("1. look\n   2. go\n   3. come", "", ("look", "go", "come")),
+        ("1. old\n\nNow:\n   1. look\n    behind it\n   2. go", "1. old\n\nNow:", ("look behind it", "go")),
     ],
 )
 def test_the_last_numbered_list_is_the_plan(text: str, review: str, parts: tuple[str, ...]) -> None:
@@ -56,8 +59,20 @@ def test_a_value_is_a_whole_number_from_0_to_10(written: str, value: float) -> N
     assert read_value(f"Did: that\nWhy: so\nValue: {written}").value == value
 
 
-def test_an_answer_is_all_text_after_its_label() -> None:
-    assert read_answer("So it is.\n**Answer:** red,\ngreen") == "red,\ngreen"
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("So it is.\n**Answer:** red,\ngreen", "red,\ngreen"),
+        ("* Answer: **red**\n", "red"),
+        ("> **Answer: red**", "red"),
+        ("**Answer**: **red** or **green**", "**red** or **green**"),
+        ("Answer: __init__", "__init__"),
+        ("Answer: *args", "*args"),
+        ("Answer: `x`", "x"),
+    ],
+)
+def test_an_answer_is_all_text_after_its_label(text: str, answer: str) -> None:
+    assert read_answer(text) == answer
 
 
 def test_an_alternative_is_code_or_the_word_none() -> None:
@@ -71,16 +86,16 @@ def test_an_alternative_is_code_or_the_word_none() -> None:
     ("read", "text", "problem"),
     [
         (read_outline, "I would look.", "the plan is missing"),
-        (read_outline, "1. look\n3. go", "goes from 1 to 3"),
+        (read_outline, "1. look\n3. go", "jumps from 1 to 3"),
         (read_outline, "\n".join(f"{n}. go" for n in range(1, MAX_PARTS + 2)), f"more than {MAX_PARTS}"),
         (read_verdict, "YES", "'Verdict: ...' is missing"),
         (read_verdict, "Verdict: YES, but not yet", "the verdict is 'YES, but not yet'"),
-        (read_verdict, "Verdict: YES\nVerdict: NO", "is there 2 times"),
+        (read_verdict, "Verdict: YES\nVerdict: NO", "appears 2 times"),
         (read_verdict, "Verdict:", "is empty"),
         (read_alignment, "Why: so.\nVerdict: YES", r"'Did: \.\.\.' is missing"),
         *((read_value, f"Did: it\nWhy: so\nValue: {n}", "from 0 to 10") for n in ("11", "-1", "7.5", "high", "³")),
         (read_answer, "It is red.", "begin it with 'Answer: '"),
-        (read_answer, "Answer:  ", "behind 'Answer: '"),
+        (read_answer, "Answer:  ", "after 'Answer: '"),
         (read_other, "None of that.", "code"),
     ],
 )

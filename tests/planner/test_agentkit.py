@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from planbook.envs.toy import Toy
 from planbook.planner import Ending, Episode, FeedbackKind, MemoryJournal, Outcome
 from planbook.planner.errors import BadGraphFile, ModelUnavailable
 from planbook.planner.graph.file import SHIPPED_GRAPHS
 from planbook.planner.graph.node import GraphFile
 from planbook.planner.strategies.agentkit import MAX_IDLE, AgentKitOptions, roles_of
 from planbook.sandbox import Sandbox
+from tests.planner import players
 from tests.planner.nodes import Nodes, Reply, played
 from tests.planner.pieces import cut_journals, timeless
 from tests.planner.players import SOLVE, TASK, code, journal_of
@@ -129,6 +131,16 @@ def test_a_scene_that_the_observation_repeats_is_not_shown(sandbox: Sandbox) -> 
     first, second = nodes.questions("think_and_act")
     assert (first.count("You see box_1"), first.count("The same as now.")) == (1, 1)
     assert (second.count("You see box_1"), second.count("The same as now.")) == (1, 0)
+
+
+def test_an_empty_scene_is_not_called_the_same_as_now(sandbox: Sandbox) -> None:
+    class Unseen(Toy):
+        def scene(self) -> str:
+            return ""
+
+    nodes = Nodes({"think_and_act": code("agent.open('box_1')")})
+    players.played(sandbox, nodes, "agentkit", environment=Unseen(), options={"graph": "chain-of-thought", "steps": 2})
+    assert not any("The same as now." in prompt for prompt in nodes.questions("think_and_act"))
 
 
 @pytest.mark.parametrize(

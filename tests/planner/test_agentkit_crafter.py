@@ -24,7 +24,7 @@ from tests.planner.players import code, journal_of
 Check = Callable[[JsonValue, GraphDatabase], JsonValue]
 TASK = "survive/0"
 GATED = {"subgoals", "top_subgoal", "subgoal_analysis", "skill", "planner_adaptive", "kb_add", "unknown"}
-WOOD = "wood of a tree"
+WOOD, COAL = "wood of a tree", "coal of a seam"
 
 
 def open_at(*steps: int) -> Reply:
@@ -143,11 +143,11 @@ def test_only_information_that_passes_every_test_is_kept(sandbox: Sandbox) -> No
     failed: dict[str, Any] = {f"not {test}": discovery(**{test: "no, not at all"}) for test in LEARNED}
     failed |= {f"empty {short}": discovery(discovery_short=short) for short in ("N/A", "none", "NA.")}
     unwanted: dict[str, Any] = {f"unwanted {test}": missing(**{test: "no"}) for test in WANTED}
-    listed = {**dict.fromkeys([WOOD, *failed], missing()), **unwanted}
-    found = {WOOD: discovery(), **failed}
+    listed = {**dict.fromkeys([WOOD, COAL, *failed], missing()), **unwanted}
+    found = {WOOD: discovery(), COAL: discovery(discovery_short="4"), **failed}
     nodes, _ = game(sandbox, 3, gate=OPEN_GATE, kb_add=found, unknown=lambda number: {} if number else listed)
     search = nodes.questions("kb_add")[0]
-    assert [item for item in listed if item in search] == [WOOD, *failed]
+    assert [item for item in listed if item in search] == [WOOD, COAL, *failed]
     known, _, rest = nodes.questions("unknown")[1].partition("# The list of unknown information")
     assert known.partition("# The knowledge base")[2].count("1 wood a tree") == 1
     assert [item for item in listed if item in rest.partition("\n# ")[0]] == list(failed)

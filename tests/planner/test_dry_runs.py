@@ -43,6 +43,10 @@ def test_a_cell_is_checked_against_the_actions_before_it(playing: Episode) -> No
         assert playing.run("agent.take('apple', 'box_1')").kind is FeedbackKind.UNFINISHED
 
 
+def test_a_cell_outside_all_frames_of_the_method_is_checked_too(playing: Episode) -> None:
+    assert playing.run("agent.take('apple', 'box_2')").kind is FeedbackKind.CHECK
+
+
 def test_a_plan_that_streams_is_checked_from_the_state_before_its_first_action(sandbox: Sandbox) -> None:
     moves = [
         f"agent.pick_place('{block}', '{spot}')\n"

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -99,6 +100,21 @@ def test_ten_plans_in_a_row_that_fail_the_check_end_the_episode(sandbox: Sandbox
     ending = play(playing, react.play, react.options())
     assert (ending.cause, len(playing.cells)) == ("check", 10)
     assert ending.message == "10 plans in a row did not pass the check"
+
+
+def test_ten_nested_plans_that_fail_the_check_end_the_episode_with_the_same_message(playing: Episode) -> None:
+    def strategy(playing: Episode, options: object) -> None:
+        def achieve() -> None:
+            with playing.frame("achieve"):
+                while True:
+                    playing.run("agent.fly_to('moon')")
+
+        with playing.frame("plan", {"achieve": achieve}):
+            playing.run("achieve()")
+
+    ending = play(playing, strategy, Options())
+    assert (ending.cause, ending.message) == ("limit", "10 plans in a row did not pass the check")
+    assert [cell.feedback.kind for cell in playing.cells] == [FeedbackKind.CHECK] * 10 + [FeedbackKind.LIMIT]
 
 
 def test_feedback_shows_each_observation_once(playing: Episode) -> None:
@@ -205,6 +221,28 @@ def test_a_bug_of_the_environment_breaks_the_episode_and_never_reaches_the_plan(
     ending = ending_of(playing, "try:\n    agent.open('box_1')\nexcept BaseException:\n    print('caught')")
     assert ending.outcome is Outcome.BROKEN
     assert "ZeroDivisionError: a bug in the world" in ending.message
+
+
+class Faulty(Toy):
+    """An environment with a bug in one of its methods."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__()
+        setattr(self, method, self.fail)
+
+    def fail(self, *arguments: object) -> Any:
+        raise ZeroDivisionError("a bug in the world")
+
+
+@pytest.mark.parametrize("method", ["attribute_values", "brief", "preconditions", "snapshot", "state"])
+def test_a_bug_in_any_method_of_the_environment_is_not_reported_as_the_planners(sandbox: Sandbox, method: str) -> None:
+    def strategy(playing: Episode, options: object) -> None:
+        playing.mark()
+        playing.run("try:\n    agent.open('box_1')\nexcept BaseException:\n    print('caught')")
+
+    ending = play(episode(sandbox, Faulty(method), dry_run=True), strategy, Options())
+    assert ending.outcome is Outcome.BROKEN
+    assert "the environment raised ZeroDivisionError: a bug in the world" in ending.message
 
 
 class Finished(Toy):

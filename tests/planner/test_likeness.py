@@ -1,12 +1,15 @@
 """Lines that are not valid calls, where a goal is one action: the goals that they mean, with their counts."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.envs import Action, Environment, Selection
+from planbook.envs import Action, Environment, Goals, Selection
 from planbook.envs.tabletop import Tabletop
 from planbook.envs.textcraft import Textcraft
+from planbook.envs.toy import Toy
 from planbook.planner.strategies.deps.text_matching import GoalMatcher
 
 
@@ -52,6 +55,14 @@ def test_a_line_in_textcraft_means_a_goal_or_none(line: str, goal: Action | None
 )
 def test_a_line_on_the_tabletop_means_a_goal_or_none(line: str, target: str | None) -> None:
     assert MOVED.nearest(line) == (Action("pick_place", ("orange_block", target)) if target else None)
+
+
+def test_a_goal_without_an_object_is_matched_with_no_line() -> None:
+    class Waiting(Goals):
+        def known(self) -> Sequence[Action]:
+            return (Action("open", ("box_1",)), Action("wait"))
+
+    assert GoalMatcher(Waiting(Toy())).nearest("wait for the box_1") is None
 
 
 @given(move=st.sampled_from(TABLE.known()), goal=st.sampled_from(CRAFTING.known()), count=st.integers(1, 99))

@@ -162,6 +162,7 @@ def test_a_recorded_reply_costs_nothing_again(limited: MeterOf) -> None:
         (Budget(tokens=1_000), Spent(prompt=600, completion=400), "1,000 tokens is used up"),
         (Budget(money=0.5), Spent(money=0.5), r"\$0\.5 is used up"),
         (Budget(seconds=9), Spent(seconds=9.5), "9 seconds is used up"),
+        (Budget(seconds=2e6), Spent(seconds=2e6 + 1), "2,000,000 seconds is used up"),
         (Budget(tokens=5_000), Spent(prompt=4_000), "5,000 tokens has 1,000 left, and the next call may take 4,100"),
     ],
 )

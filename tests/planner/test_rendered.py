@@ -25,14 +25,14 @@ class RenamedRecord(BaseModel):
     added: tuple[str, ...] = ()
 
 
-def test_wording_names_and_new_empty_fields_are_no_data() -> None:
+def test_wording_names_and_new_empty_fields_are_not_data() -> None:
     same = digest_of(Record(scene="a desk", about="A house.", taken=2))
     assert same == digest_of(RenamedRecord(view="a desk", about="A home, in other words.", steps=2))
     assert same != digest_of(Record(scene="a shelf", taken=2))
     assert same != digest_of(Record(scene="a desk", taken=3))
 
 
-def test_a_place_in_the_run_is_no_data() -> None:
+def test_a_place_in_the_run_is_not_data() -> None:
     def step(scope: str, text: str) -> Step:
         return Step(scope=scope, cell=0, line=1, action=Action("open", ("box_1",)), observation=Observation(text))
 

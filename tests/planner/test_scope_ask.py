@@ -107,7 +107,7 @@ def test_an_error_of_the_reader_is_not_repaired() -> None:
     assert len(model.asked) == 1
 
 
-def test_an_empty_text_is_no_answer() -> None:
+def test_an_empty_text_is_not_an_answer() -> None:
     assert as_text(" a\n") == "a"
     with pytest.raises(ValueError, match="the reply is empty"):
         as_text(" \n")
@@ -133,7 +133,7 @@ def test_recorded_replies_are_not_asked_for_again_and_later_questions_are() -> N
         ({"role": "builder"}, "builder", {"role"}),
     ],
 )
-def test_another_question_than_the_recorded_one_is_refused_with_the_difference(
+def test_a_question_other_than_the_recorded_one_is_refused_with_the_difference(
     question: dict[str, str], message: str, different: set[str]
 ) -> None:
     journal = MemoryJournal()

@@ -86,7 +86,7 @@ def test_edits_that_a_case_forbids_are_left_out(
     result, _ = build(sandbox, outcome, verdict, edits(*forbidden, *allowed, STOP))
     assert result.case is case
     assert result.note.count(f"{BUILDER[case].when}, a ") == len(forbidden)
-    assert "must not be written; only these may: " in result.note
+    assert "must not be written; only these types may be written: " in result.note
     types = [RuleType.SPECIAL_PHENOMENON, *[RuleType.UNRESOLVED_ERROR] * (UNRESOLVED in allowed)]
     assert [type for _, type in written(result)] == types
     assert (result.book.rule("rule_2") == BOOK.rule("rule_2")) is (REWORDED in forbidden)

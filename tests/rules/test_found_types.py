@@ -50,6 +50,13 @@ def test_plans_that_differ_in_their_constants_have_the_same_shape(text: str, num
         ("assert x, agent.go('a')", "assert x, 'nothing'", False),
         ("def f(x): agent.go(x)\nprint(f('a'))", "def f(x): agent.go(x)", False),
         ("print(list(map(agent.go, ['a'])))", "print('a')", False),
+        ("def f(x): agent.go(x)\nprint(list(map(f, ['a'])))", "def f(x): agent.go(x)", False),
+        ("f = agent.go\nprint(sorted(['a'], key=f))", "f = agent.go", False),
+        ("seen = iter(agent.look())\nprint(next(seen))", "seen = iter(agent.look())", False),
+        ("x = agent.look()\nprint(max(x, key=len))", "x = agent.look()", True),
+        ("d = {}\nd['a'] = 1", "d = {}\nd['b'] = 1", True),
+        ("match x:\n    case {'a': 1, **y}: agent.go(y)", "match x:\n    case {'a': 1, **z}: agent.go(z)", True),
+        ("match x:\n    case {'a': y}: agent.go(y)", "match x:\n    case {'b': y}: agent.go(y)", False),
         ("print(x := 'a')\nagent.go(x)", "agent.go(x)", False),
         ("def print(x): agent.go(x)\nprint('a')", "def print(x): agent.go(x)", False),
         ("def f(a, b): agent.go(a, b)\nf(a=1, b=2)", "def g(x, y): agent.go(x, y)\ng(x=1, y=2)", True),
@@ -163,6 +170,20 @@ def test_a_plan_without_one_of_the_parameters_is_of_another_type() -> None:
     assert [[each.name for each in kind.parameters] for kind in types] == [["value", "value_2"], ["value"]]
 
 
+def test_keys_of_patterns_stay_and_keys_of_assignments_become_parameters() -> None:
+    code = "match agent.look():\n    case {'box': box}:\n        wanted = {}\n        wanted['WHAT'] = box"
+    (only,) = found(*(Solved(what, f"take a {what}", code.replace("WHAT", what)) for what in THINGS[:3]))
+    assert "case {'box': box}:" in (procedure_code(only) or "")
+    assert "wanted[task.params['value']] = box" in (procedure_code(only) or "")
+    earlier = only.model_copy(
+        update={
+            "hints": (),
+            "examples": tuple(each.model_copy(update={"constants": ()}) for each in only.examples),
+        }
+    )
+    assert procedure_code(earlier) is None, "an earlier version stored it without the key"
+
+
 def test_after_three_examples_a_constant_that_never_varied_is_no_parameter() -> None:
     for examples, parameters in ((2, ["what", "target"]), (3, ["what"])):
         (only,) = found(*(put(what, "desk") for what in THINGS[:examples]))
@@ -242,6 +263,12 @@ def test_values_are_found_in_goals() -> None:
     assert spans(2, "integer", "find 2 mugs") == [(1, 2)]
     assert spans(40.0, "number", "for 40.00 dollars") == [(1, 2)]
     assert spans("in", "as it is", "put it in") == []
+
+
+def test_a_goal_with_braces_fits_its_own_pattern() -> None:
+    (only,) = found(*(Solved(what, f"put {{red}} {what} away", f"agent.put('{what}')") for what in THINGS[:3]))
+    assert [each.pattern for each in only.wordings] == ["put ( red ) {value} away"]
+    assert match((only,), "put {red} spoon away").params == {"value": "spoon"}
 
 
 def test_a_task_joins_the_type_whose_procedure_solved_it() -> None:

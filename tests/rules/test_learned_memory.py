@@ -1,6 +1,7 @@
 """What a memory recalls for a task: which rules and skills, in which order, and what is left out."""
 
 from collections.abc import Collection
+from textwrap import indent
 
 import pytest
 
@@ -250,6 +251,22 @@ def test_no_code_is_shown_twice() -> None:
     assert "box = find_box(agent, 'pen')" in recall.text
     assert PROCESS.example not in recall.text, "the skill shows the code"
     assert recall.example == "", "the skill shows the form"
+
+
+@pytest.mark.parametrize("code", ["Call find_box(agent, name) first.", "def broken(:\n    return 1", "x = (" * 500])
+def test_code_that_cannot_be_read_is_shown_as_it_is(code: str) -> None:
+    rules = (FETCH_PROCESS, CAN_FIND, CAN_FIND.model_copy(update={"id": "rule_3", "example": code}))
+    skills = {"fetch": USES_BOTH.model_copy(update={"code": code})}
+    text = by_task(SHORT.model_copy(update={"rules": rules, "skills": skills})).recall(FETCH).text
+    assert text.count(code) == 1, "the skill; its process does not name rule_3"
+    every = by_task(SHORT.model_copy(update={"rules": rules[1:], "skills": {}})).recall(FETCH).text
+    assert code in every
+
+
+def test_an_indented_helper_is_shown_in_brief() -> None:
+    indented = CAN_FIND.model_copy(update={"example": indent(CAN_FIND.example, "    ")})
+    text = by_task(SHORT.model_copy(update={"rules": (FETCH_PROCESS, indented), "skills": {}})).recall(FETCH).text
+    assert "def find_box(agent, thing):\n    ..." in text
 
 
 def test_without_a_skill_of_the_type_examples_are_shown() -> None:

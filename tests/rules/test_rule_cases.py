@@ -120,9 +120,9 @@ def test_a_verdict_is_read_as_models_write_it(text: str, blame: Blame, other: Bl
         ("The rules are imperfect, I think.", "there is no verdict"),
         ("The fault lies in Imperfect Rules, or so it seems.", "there is no verdict"),
         ("Verdict: Imperfect Rules and Imperfect Agent", "names both"),
-        ("Verdict: imperfect rules\nVerdict: unclear", "does not name one"),
-        ("Verdict: not imperfect rules", "does not name one"),
-        ("Verdict:", "does not name one"),
+        ("Verdict: imperfect rules\nVerdict: unclear", "does not clearly name one"),
+        ("Verdict: not imperfect rules", "does not clearly name one"),
+        ("Verdict:", "does not clearly name one"),
     ],
 )
 def test_a_missing_or_double_verdict_is_refused(text: str, why: str) -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from planbook.rules import Form, Rule, RuleBook, RuleType, citations, read_type, rule_text
-from planbook.rules.cases import CONSOLIDATOR, Permissions
-from planbook.rules.draft import MAX_CHARACTERS
+from planbook.rules.cases import BUILDER, CONSOLIDATOR, Case, Permissions
+from planbook.rules.draft import MAX_CHARACTERS, Draft
 from planbook.rules.edits import DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BadHistory, BatchRefused, UnknownRule
 from tests.rules.given import BOOK, HELPER, MECHANISM, SUCCESS, UNRESOLVED, USER, apply, batch, changed, note
@@ -21,7 +21,7 @@ def test_a_book_keeps_its_rules_in_the_order_of_their_numbers() -> None:
     assert book.ids == ("rule_0", "rule_3", "rule_10")
     assert book.next_number == 11
     assert RuleBook.of(()).next_number == 0
-    with pytest.raises(ValueError, match="two rules have the id rule_0"):
+    with pytest.raises(ValueError, match="more than one rule has each of these ids: rule_0"):
         RuleBook.of((MECHANISM, MECHANISM))
 
 
@@ -81,7 +81,7 @@ def test_a_change_fits_only_the_book_it_was_made_for() -> None:
     later = changed(BOOK, note("Since then."))
     assert update.on(later).next_number == 5
     write = apply(BOOK, batch(note("Late.")), USER)
-    with pytest.raises(BadHistory, match="rule_4 was assigned before this change"):
+    with pytest.raises(BadHistory, match="already assigned before this change: rule_4"):
         write.on(changed(later, DeleteRule(id="rule_4")))
 
 
@@ -111,8 +111,8 @@ def test_a_bad_edit_refuses_the_batch_and_every_fault_is_reported() -> None:
         ("edit 2, update_rule rule_9", "there is no rule_9"),
         ("edit 3, write_rule", "content is empty"),
         ("edit 3, write_rule", "no type 'Success Story'"),
-        ("edit 4, update_rule rule_0", "nothing is given"),
-        ("edit 6, delete_rule rule_3", "delete it once"),
+        ("edit 4, update_rule rule_0", "no attributes were given"),
+        ("edit 6, delete_rule rule_3", "already deletes rule_3: delete it only once"),
         ("edit 7, update_rule rule_3", "edit 5 of this batch deletes rule_3: either update it or delete it"),
         ("edit 8, write_rule", "builds_on: there is no rule_77"),
     ]
@@ -150,6 +150,27 @@ def test_a_batch_with_one_fault_is_refused(edits: list[Edit], fault: str) -> Non
     assert fault in message
 
 
+def test_calls_keep_their_numbers_and_edits_of_rules_that_were_left_out_are_left_out() -> None:
+    draft = Draft(BOOK, BUILDER[Case.FAILURE_IMPERFECT_AGENT], lenient=True)
+    id, _ = draft.add(note("Do it so.", RuleType.SUCCESS_PROCESS))
+    draft.add(UpdateRule(id=id, log="task/1"))
+    draft.add(note("Do it thus.", RuleType.SUCCESS_PROCESS))
+    draft.refuse("write_rule", "its check fails")
+    draft.add(UpdateRule(id="rule_9", log="x"))
+    assert [fault.number for fault in (*draft.left_out, *draft.faults)] == [1, 3, 4, 5]
+    without_faults = Draft(BOOK, BUILDER[Case.FAILURE_IMPERFECT_AGENT], lenient=True)
+    without_faults.add(note("Do it so.", RuleType.SUCCESS_PROCESS))
+    without_faults.add(UpdateRule(id="rule_4", log="task/1"))
+    assert without_faults.change(batch()).batch.edits == ()
+
+
+def test_the_valid_part_names_no_refused_rule() -> None:
+    draft = Draft(BOOK, USER)
+    id, _ = draft.add(note(" "))
+    draft.add(note(f"See {id}."))
+    assert draft.valid_part(batch()) is None
+
+
 def test_an_edit_of_a_rule_deleted_earlier_is_refused() -> None:
     book = changed(BOOK, DeleteRule(id="rule_3"))
     for edit in (UpdateRule(id="rule_3", content="x"), DeleteRule(id="rule_3")):
@@ -172,7 +193,7 @@ def test_a_rule_may_get_the_content_of_one_that_the_batch_deletes() -> None:
 def test_a_rule_that_is_still_cited_is_not_deleted() -> None:
     assert refusal(DeleteRule(id="rule_1")) == [
         "edit 1, delete_rule rule_1: rule_2 would still name rule_1: update it in the same batch so that rule_1 is "
-        "named no more (content, example, builds_on), or keep rule_1"
+        "no longer named (content, example, builds_on), or keep rule_1"
     ]
     assert len(refusal(DeleteRule(id="rule_1"), permissions=CONSOLIDATOR)) == 1
     half = UpdateRule(id="rule_2", content="To put a thing on the table, search for it.")

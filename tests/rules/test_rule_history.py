@@ -3,7 +3,7 @@
 import pytest
 from pydantic import TypeAdapter
 
-from planbook.rules import History
+from planbook.rules import History, RuleType, new_lesson_ids
 from planbook.rules.cases import Case
 from planbook.rules.edits import Batch, DeleteRule, Edit, Entry, UpdateRule, states
 from planbook.rules.errors import BadHistory
@@ -40,7 +40,7 @@ def test_undo_takes_back_a_change_and_all_later_ones(history: History) -> None:
 
 
 def test_an_impossible_undo_is_refused(history: History) -> None:
-    with pytest.raises(BadHistory, match="no change 4 to undo; changes count from 1 to 3"):
+    with pytest.raises(BadHistory, match="no change 4 to undo; changes are numbered 1 to 3"):
         history.undo(4)
     with pytest.raises(BadHistory, match="no change 0"):
         history.undo(0)
@@ -50,6 +50,14 @@ def test_an_impossible_undo_is_refused(history: History) -> None:
         history.undo(2).undo(2)
     with pytest.raises(BadHistory, match="undoing change 1 changes nothing"):
         history.undo(1).undo(1)
+
+
+def test_new_lessons_are_rules_that_are_still_new_or_reworded(history: History) -> None:
+    assert new_lesson_ids(history, 0) == {"rule_0", "rule_4"}
+    assert new_lesson_ids(history, 2) == set()
+    assert new_lesson_ids(history.undo(2), 0) == {"rule_4"}
+    logged = with_change(history, UpdateRule(id="rule_0", log="task/4"), note("How to.", RuleType.SUCCESS_PROCESS))
+    assert new_lesson_ids(logged, 3) == set()
 
 
 def test_a_change_for_another_book_is_not_recorded(history: History) -> None:

@@ -127,7 +127,7 @@ def test_the_consolidator_sees_how_often_a_rule_was_obeyed(sandbox: Sandbox) -> 
     evidence = count(citations)
     assert useless(evidence) == {rule: "fewer are solved where it is obeyed (p = 0.014)"}
     table = evidence_table(CHECKED, evidence).splitlines()
-    assert table[0].endswith("obeyed  solved so  not obeyed  solved so")
+    assert table[0].endswith("obeyed  solved if obeyed  not obeyed  solved if not")
     scope, model = asking(edits(f'delete_rule("{rule}")', STOP))
     book, _ = consolidate(scope, sandbox, CHECKED, evidence, lambda ids: "", replace(SETTINGS, form=Form(checks=True)))
     counts = "obeyed in 4 of 8 episodes, 0 of them solved, 4 of the other 4 solved"

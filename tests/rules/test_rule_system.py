@@ -5,7 +5,7 @@ import pytest
 from planbook.rules import RuleType
 from planbook.rules.cases import BUILDER, CONSOLIDATOR, Case, Permissions
 from planbook.rules.system import EditResult, RuleSystem, run_edits
-from planbook.sandbox import Limits, Sandbox
+from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK, USER, apply
 
 EPISODES = {"task/1": "agent.open('box_1') -> nothing", "task/2": "agent.open('box_2') -> key"}
@@ -17,7 +17,7 @@ def trajectories(ids: list[str]) -> str:
 
 def edited(sandbox: Sandbox, code: str, permissions: Permissions = USER) -> EditResult:
     system = RuleSystem(BOOK, permissions, trajectories, who="builder", where="task/17/builder/0")
-    return run_edits(sandbox, system, code, Limits(wall_seconds=0.5))
+    return run_edits(sandbox, system, code)
 
 
 def refused(sandbox: Sandbox, code: str, permissions: Permissions = USER) -> str:
@@ -77,11 +77,11 @@ CAUGHT = "try:\n    rule_system.{}\nexcept Exception:\n    pass"
         ("raise KeyError('box_9')", "line 5: KeyError: 'box_9'"),
         ("rule_system.update_rule('rule_33', log='x')", "line 5: ValueError: there is no rule_33"),
         ("for n in [1]:\n    rule_system.update_rule(n, log='x')", "argument 'rule_id' should be a valid string"),
-        ("while True:\n    pass", "wall"),
+        ("text = 'x' * 10**9", "memory"),
         ("rule_system.delete_rule('rule_1')", "edit 4, delete_rule rule_1: rule_2 would still name rule_1"),
         ("rule_system.wirte_rule('x')", "did you mean rule_system.write_rule"),
         (CAUGHT.format("delete_rule('rule_8')"), "edit 4, delete_rule rule_8: there is no rule_8"),
-        (CAUGHT.format("delete_rule(*[8])"), "the arguments of 1 calls were wrong"),
+        (CAUGHT.format("delete_rule(*[8])"), "calls with invalid arguments: 1"),
     ],
 )
 def test_valid_calls_before_a_bad_one_are_not_applied(sandbox: Sandbox, bad: str, message: str) -> None:
@@ -97,8 +97,11 @@ def test_every_refused_call_is_reported_once(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("rule_system.update_rule('rule_0', log='x')", "stop_generating was called before it"),
-        (CAUGHT.format("get_trajectory(['task/1'])"), "edit 1, get_trajectory: stop_generating was called before it"),
+        ("rule_system.update_rule('rule_0', log='x')", "stop_generating was called before this call"),
+        (
+            CAUGHT.format("get_trajectory(['task/1'])"),
+            "edit 1, get_trajectory: stop_generating was called before this call",
+        ),
     ],
 )
 def test_calls_after_stop_generating_are_refused(sandbox: Sandbox, call: str, message: str) -> None:
@@ -116,7 +119,7 @@ def test_code_that_calls_nothing_is_refused(sandbox: Sandbox) -> None:
     message = refused(sandbox, "if False:\n    rule_system.stop_generating()")
     assert "called nothing" in message
     assert "call rule_system.write_rule, rule_system.update_rule, rule_system.delete_rule" in message
-    assert "rule_system.stop_generating() if nothing is to do" in message
+    assert "rule_system.stop_generating() if there is nothing to do" in message
 
 
 @pytest.mark.parametrize("code", ["", "# nothing to do", "def edits():\n    rule_system.stop_generating()"])

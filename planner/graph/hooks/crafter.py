@@ -192,7 +192,7 @@ def _passes(item: Mapping[str, Any], tests: tuple[str, ...]) -> bool:
 
 
 def _is_nothing(text: str) -> bool:
-    return re.sub(r"[^a-z]", "", text.casefold()) in NONE
+    return re.sub(r"[\W_]", "", text.casefold()) in NONE
 
 
 def _plain(name: str) -> str:
@@ -221,21 +221,9 @@ REPEATED = "\nWhat is there now:\n"
 ACTION_TABLE = "obs_current_actions"
 
 
-def _history(database: GraphDatabase) -> str:
-    return table(steps(database)[-WINDOW:], _line)
-
-
 def _steps_under_skill(database: GraphDatabase) -> list[dict[str, Any]]:
     name = database.get("skill.name")
     return [entry for entry in steps(database) if entry.get("skill") == name and "action" in entry]
-
-
-def _skill_history(database: GraphDatabase) -> str:
-    return table(_steps_under_skill(database), _line)
-
-
-def _line(entry: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}: {entry[key]}" for key, name in LABELS.items() if key in entry)
 
 
 def _stored(path: str) -> Callable[[GraphDatabase], str]:
@@ -282,8 +270,8 @@ PARTS: Mapping[str, Callable[[GraphDatabase], str]] = {
     "The knowledge base (learnt in this game; as good as the manual)": _stored("knowledge"),
     "The list of unknown information": _stored("unknown"),
     "Feedback on the present skill": _stored("skill.feedback"),
-    "The history": _history,
-    "The turns under this skill": _skill_history,
+    "The history": lambda database: table(steps(database)[-WINDOW:], LABELS),
+    "The turns under this skill": lambda database: table(_steps_under_skill(database), LABELS),
     "The plan so far": _plan_so_far,
     "What was to be seen before the last turn": _stored("world.previous"),
     "The last turn, and what came of it": _last,

@@ -1,8 +1,5 @@
 """Hooks of the shopping agent: its browsing history, and the check that a step is one call."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from pydantic import JsonValue
 
 from planbook.planner.graph.database import GraphDatabase, answers_text, calls_in, steps, table
@@ -14,12 +11,8 @@ LABELS = {"page": "Page", "plan": "Plan", "did": "Done"}
 
 def browsing(composing: Composing) -> str:
     """Return the history of the steps so far, and the answers of ``after``."""
-    history = table(steps(composing.database), _line)
+    history = table(steps(composing.database), LABELS)
     return f"# The browsing so far\n\n{history}\n\n{answers_text(composing.node.after, composing.answers)}"
-
-
-def _line(entry: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}: {entry[key]}" for key, name in LABELS.items() if key in entry)
 
 
 note_page, note_action, note_plan = keep_answer_as("page"), keep_answer_as("did"), keep_answer_as("plan")

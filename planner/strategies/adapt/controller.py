@@ -40,8 +40,8 @@ class DepthOptions(ExecutorOptions):
         default=None,
         ge=1,
         le=20,
-        description="Depth at which nothing is decomposed: 1 never asks the planner of adapt. react gets the replies "
-        "of d_max sub-tasks; try-again and reflexion play d_max rounds. null is the paper's number: "
+        description="Depth at which nothing is decomposed: with 1, adapt never asks its planner. react gets the "
+        "replies of d_max sub-tasks; try-again and reflexion play d_max rounds. null is the paper's number: "
         f"{DEPTH}; {', '.join(f'{depth} on {environment}' for environment, depth in DEPTH_IN.items())}.",
     )
 

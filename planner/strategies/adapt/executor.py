@@ -72,7 +72,7 @@ class ExecutorOptions(Options):
         return next((names for names in choices if set(names) & set(available)), SHOWN["hybrid"])
 
     def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
-        """Return the demonstrations without the executor's that the option excludes."""
+        """Return the demonstrations to show: all but those for executors that these options exclude."""
         left_out = set(DEMONSTRATIONS) - set(self.shown(demonstrations))
         return [name for name in demonstrations if name not in left_out]
 

@@ -32,6 +32,9 @@ _BULLETS = f"#>-{_MARKS}"
 """Characters that may precede the text of a line."""
 _END = f".!{_MARKS}"
 _PART = re.compile(r"(\d{1,3})[.):][*_]*\s+(.+)")
+_ANSWER = re.compile(r"^(?:[ \t#>-]|\*[ \t])*([*_`]*)answer([*_`]*)[ \t]*:", re.IGNORECASE | re.MULTILINE)
+"""The label of an answer, with the marks before and after its word."""
+_EMPHASIS = re.compile(r"([*`]+)([^*`]+)\1")
 
 
 class Outline(NamedTuple):
@@ -56,22 +59,29 @@ def normal_form(code: str) -> str:
 
 
 def read_outline(text: str) -> Outline:
-    """Return the last numbered list of a reply, and the text before it."""
-    lines, parts, start = text.splitlines(), list[str](), 0
+    """Return the last numbered list of a reply, and the text before it. A nested list is part of its item."""
+    lines, parts, start, depth, in_list, nested = text.splitlines(), list[str](), 0, 0, False, False
     for number, line in enumerate(lines):
+        if not line.strip():
+            continue
+        indent = len(line.expandtabs()) - len(line.expandtabs().lstrip())
         match = _PART.match(line.lstrip(_BULLETS))
+        deeper = in_list and indent > depth + 1
+        in_list = deeper or match is not None
+        nested = deeper and (nested or (match is not None and int(match[1]) == 1))
+        match = None if nested else match
         if match and int(match[1]) == 1:
-            parts, start = [], number
+            parts, start, depth = [], number, indent
         if match and int(match[1]) == len(parts) + 1:
             parts.append(match[2].strip(_MARKS))
         elif match and parts:
-            raise ValueError(f"the plan goes from {len(parts)} to {match[1]}; number its lines 1, 2, 3 ...")
-        elif parts and line[:2].isspace() and line.strip():
+            raise ValueError(f"the plan's numbering jumps from {len(parts)} to {match[1]}; number it 1, 2, 3 ...")
+        elif parts and indent > 1:
             parts[-1] = f"{parts[-1]} {line.strip()}"
     if not parts:
-        raise ValueError("the plan is missing; write each sub-task as a line of its own, '1. ...', '2. ...'")
+        raise ValueError("the plan is missing; write each sub-task on a line of its own, '1. ...', '2. ...'")
     if len(parts) > MAX_PARTS:
-        raise ValueError(f"the plan has {len(parts)} sub-tasks, more than {MAX_PARTS}; put together what is alike")
+        raise ValueError(f"the plan has {len(parts)} sub-tasks, more than {MAX_PARTS}; combine similar ones")
     return Outline("\n".join(lines[:start]).strip(), tuple(parts))
 
 
@@ -99,22 +109,26 @@ def read_value(text: str) -> Evaluation:
 
 
 def read_answer(text: str) -> str:
-    """Return the answer to the task: all text after ``Answer:``."""
-    for number, line in enumerate(lines := text.splitlines()):
-        name, colon, rest = line.lstrip(_BULLETS).partition(":")
-        if colon and name.strip(_MARKS).lower() == "answer":
-            if answer := "\n".join([rest, *lines[number + 1 :]]).strip(_MARKS + "\n"):
-                return answer
-            raise ValueError("the answer is empty; write it behind 'Answer: '")
-    raise ValueError("the answer is missing; begin it with 'Answer: '")
+    """Return the answer to the task: all text after ``Answer:``, without emphasis of the whole."""
+    label = _ANSWER.search(text)
+    if label is None:
+        raise ValueError("the answer is missing; begin it with 'Answer: '")
+    opened, closed, answer = label[1], label[2], text[label.end() :].strip()
+    if opened and not closed:  # **Answer:** red, or **Answer: red**
+        answer = answer.removeprefix(opened) if answer.startswith(opened) else answer.removesuffix(opened)
+    answer = answer.strip()
+    emphasis = _EMPHASIS.fullmatch(answer)
+    if not (answer := emphasis[2].strip() if emphasis else answer):
+        raise ValueError("the answer is empty; write it after 'Answer: '")
+    return answer
 
 
 def _line(text: str, name: str) -> str:
     """Return the text after ``name:``. There must be exactly one such line, and it must not be empty."""
     values = [rest for label, rest in _labelled_lines(text) if label == name.lower()]
     if len(values) != 1 or not values[0]:
-        problem = "is missing" if not values else "is empty" if len(values) == 1 else f"is there {len(values)} times"
-        raise ValueError(f"the line '{name}: ...' {problem}; write it once, as a line of its own")
+        problem = "is missing" if not values else "is empty" if len(values) == 1 else f"appears {len(values)} times"
+        raise ValueError(f"the line '{name}: ...' {problem}; write it once, on a line of its own")
     return values[0]
 
 
@@ -128,7 +142,7 @@ def _labelled_lines(text: str) -> Iterator[tuple[str, str]]:
 def _yes(verdict: str) -> bool:
     word = verdict.rstrip(_END).upper()
     if word not in ("YES", "NO"):
-        raise ValueError(f"the verdict is {verdict!r}; write 'Verdict: YES' or 'Verdict: NO', and nothing behind it")
+        raise ValueError(f"the verdict is {verdict!r}; write 'Verdict: YES' or 'Verdict: NO', and nothing after it")
     return word == "YES"
 
 
@@ -146,14 +160,14 @@ class AdvocateOptions(Options):
     rounds: int = Field(default=ROUNDS, ge=1, le=100, description="Maximum number of rounds.")
     whole_subtasks: bool = Field(
         default=True,
-        description="Let code do a whole sub-task, with loops and functions; false is one action at a time, as in the "
-        "paper.",
+        description="Let code do a whole sub-task, with loops and functions; false allows one action at a time, as in "
+        "the paper.",
     )
     summarise_above: int | None = Field(
         default=8_000,
         ge=200,
         description="Summarise observations with more characters than this, except in prompts that ask for code or the "
-        "answer; null never asks the summarizer.",
+        "answer; with null, the summarizer is never asked.",
     )
     until_solved: bool = Field(
         default=False,
@@ -279,15 +293,13 @@ class ModelCalls:
         return self._summaries[moment.seen]
 
     def _situation(self, moment: Moment) -> dict[str, Any]:
-        environment = self._episode.environment
-        scene = "" if environment.pauses else environment.scene()  # where plans pause, the observation is the scene
         return {
             "goal": self._episode.task.goal,
             "parts": self.parts,
             "current": moment.subtask,
             "deeds": self._tree.deeds(line_only=self.line_only),
             "notes": self._notes,
-            "scene": "" if scene in self._short(moment) else scene,
+            "scene": "" if moment.scene in moment.seen else moment.scene,
         }
 
     def _ask_or(

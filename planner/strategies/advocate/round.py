@@ -11,7 +11,7 @@ from planbook.planner.errors import EpisodeOver, RoundOver, UnusableReply
 from planbook.planner.feedback import CellSteps
 from planbook.planner.frames import Frame, Functions
 from planbook.planner.rendered import Rendered
-from planbook.planner.roles import PLANNER_ROLE, Sample
+from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.spans import Span
 from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, FailedRound, ModelCalls, normal_form
 from planbook.planner.strategies.advocate.tree import Branch, Moment, PlanMade, Tree
@@ -67,7 +67,8 @@ class AdvocateRound:
         self._span: Span[PlanMade] | None = None
         self.tree = Tree(frame.scope, number)
         self.model_calls = ModelCalls(episode, frame, options, self.tree, notes.taken, number)
-        self.start = Moment(episode.observation.text, self._seen("", episode.observation.text))
+        page = episode.observation.text
+        self.start = Moment(page, self._seen("", page), self._scene())
         self.here: Moment | None = self.start
 
     def plan(self, earlier: Sequence[FailedRound], *, revision: bool) -> bool:
@@ -85,10 +86,6 @@ class AdvocateRound:
     def idea(self, moment: Moment, idea: int, plan: Plan) -> Branch:
         """Return a new branch to try at a moment."""
         return self.tree.grow(moment, self.model_calls.parts[moment.subtask], idea, plan.code, plan.thought)
-
-    def sample_code(self, moment: Moment, sample: Sample) -> Plan | None:
-        """Ask for one sample of code for a moment. Return None if no reply is usable."""
-        return self.model_calls.ask_for_code(moment, sample)[0]
 
     def ideas(self, moment: Moment, remedies: int) -> list[Branch]:
         """Ask for code to run at a moment, then for up to ``remedies`` alternatives. Return them without duplicates."""
@@ -110,13 +107,14 @@ class AdvocateRound:
         """Restore environment and namespace to a marked moment. Branches kept since are abandoned."""
         assert moment.mark is not None, "only moments with several ideas are returned to"
         page = self._episode.rewind(moment.mark).text
-        moment.update_page(page, self._seen("", page))
+        moment.update_page(page, self._seen("", page), self._scene())
         self.tree.return_to(moment)
         self.here = moment
 
     def carry_out(self, moment: Moment, branch: Branch) -> Moment | None:
         """Run a branch's code, adapted to the current page. Return the moment that it leads to; None if it fails."""
-        self._check_idle()
+        if self._idle >= MAX_IDLE:  # otherwise a round whose code has stopped acting would never end
+            raise RoundOver(f"{MAX_IDLE} pieces of code of this round took no action.")
         code = branch.code if moment.page == moment.written_for else self.model_calls.adapt(branch.code, moment)
         is_first = branch not in self.tree.tried
         if is_first:
@@ -127,7 +125,8 @@ class AdvocateRound:
         branch.record_run(code, is_first=is_first)
         first_step = len(self._episode.steps)
         try:
-            feedback = self._run(branch, code)
+            most = None if self._options.whole_subtasks else 1
+            feedback = self._episode.run(code, source=PLANNER_ROLE, thought=branch.thought, actions=most)
         except EpisodeOver as over:
             branch.fate, branch.why = "over", str(over)
             raise
@@ -166,15 +165,6 @@ class AdvocateRound:
             )
         return FailedRound(self.model_calls.parts, self.tree.deeds(), ended)
 
-    def _run(self, branch: Branch, code: str) -> Feedback:
-        most = None if self._options.whole_subtasks else 1
-        return self._episode.run(code, source=PLANNER_ROLE, thought=branch.thought, actions=most)
-
-    def _check_idle(self) -> None:
-        """End a round whose code has stopped acting. Otherwise it would never end."""
-        if self._idle >= MAX_IDLE:
-            raise RoundOver(f"{MAX_IDLE} pieces of code of this round took no action.")
-
     def _count(self, branch: Branch, first_step: int) -> Sequence[Step]:
         steps = self._episode.steps[first_step:]
         self._idle += not steps
@@ -189,7 +179,13 @@ class AdvocateRound:
         page = steps[-1].observation.text if steps else moment.page
         seen = self._seen(report or "The code took no action and printed nothing.", page)
         actions = tuple(str(step.action) for step in steps)
-        return Moment(page, seen, moment.subtask, branch, len(self.tree.path) + 1, actions=actions)
+        depth = len(self.tree.path) + 1
+        return Moment(page, seen, self._scene(), moment.subtask, branch, depth, actions=actions)
+
+    def _scene(self) -> str:
+        """Return the scene for prompts; empty where plans pause, since there the observation is the scene."""
+        environment = self._episode.environment
+        return "" if environment.pauses else environment.scene()
 
     def _seen(self, happened: str, page: str) -> Rendered:
         """Return a moment as text for prompts: the report on its actions, the page if not included, and the state."""

@@ -24,7 +24,7 @@ class DevilsAdvocateOptions(AdvocateOptions):
         default=2,
         ge=0,
         le=10,
-        description="Number of alternatives that are asked for before each action; 0 never turns back.",
+        description="Number of alternatives to ask for before each action; with 0, the method never turns back.",
     )
 
 
@@ -167,7 +167,10 @@ class Search:
             chosen.closed = moment is None or not self._expand(chosen, moment)
 
     def _select(self) -> SearchNode | None:
-        """Descend by the open child with the highest UCT value. Return the leaf; None if all nodes are closed."""
+        """Descend to the open child with the highest UCT value, level by level.
+
+        Return the leaf; None if all nodes are closed.
+        """
         node = self._root
         while node.children or node.closed:
             open_children = [child for child in node.children if not child.closed]
@@ -204,7 +207,7 @@ class Search:
         after = self._round.carry_out(node.parent.moment, node.branch)
         if after is None:
             return False
-        node.moment.update_page(after.page, after.seen)
+        node.moment.update_page(after.page, after.seen, after.scene)
         self._round.keep(node.branch, node.moment)
         self._mark(node, node.moment)
         return True
@@ -234,7 +237,7 @@ class Search:
         count, branches = self._options.samples, dict[str, Branch]()
         for sample in range(count):
             number = self._round.number * count + sample
-            plan = self._round.sample_code(moment, Sample(number, self._options.temperature))
+            plan, _ = self._round.model_calls.ask_for_code(moment, Sample(number, self._options.temperature))
             if plan is not None and (code := normal_form(plan.code)) not in branches:
                 branches[code] = self._round.idea(moment, sample, plan)
         return list(branches.values())

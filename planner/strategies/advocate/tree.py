@@ -15,11 +15,11 @@ from planbook.planner.strategies.base import Figures, Played, format_figure, mea
 from planbook.planner.types import Ending, Thought
 
 Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abandoned"]
-"""``kept``: it fits its subtask.
+"""The fate of a branch; empty while it is being tried.
 
-``abandoned``: kept at first, until a return to an earlier moment. ``turned back``: it does not fit. ``failed``: its
-code ended in an error. ``over``: the episode or the round ended in it. ``not tried``: it was never needed. Empty: it is
-being tried.
+``kept``: it fits its subtask. ``abandoned``: kept at first, until a return to an earlier moment. ``turned back``: it
+does not fit. ``failed``: its code ended in an error. ``over``: the episode or the round ended in it. ``not tried``: it
+was never needed.
 """
 NOT_TRIED: Fate = "not tried"
 TAKEN_BACK = " (taken back since)"
@@ -131,11 +131,12 @@ class Moment:
     """An accepted moment of a round, after ``depth`` branches.
 
     ``page`` is the observation; ``written_for`` is the observation for which the ideas were written; ``seen`` is the
-    text for prompts: the page and the report on the actions before it.
+    text for prompts: the page and the report on the actions before it; ``scene`` is the environment's scene.
     """
 
     page: str
     seen: str
+    scene: str
     subtask: int = 0
     branch: Branch | None = None
     depth: int = 0
@@ -144,10 +145,10 @@ class Moment:
     """Actions from the previous moment to this one."""
     written_for: str = ""
 
-    def update_page(self, page: str, seen: str) -> None:
+    def update_page(self, page: str, seen: str, scene: str) -> None:
         """Set the page, if it has changed after a return."""
         if page != self.page:
-            self.page, self.seen = page, seen
+            self.page, self.seen, self.scene = page, seen, scene
 
 
 class Tree:

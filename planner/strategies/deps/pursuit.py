@@ -19,7 +19,7 @@ from planbook.planner.errors import EpisodeBroken, EpisodeOver, UnusableReply
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.scope import Scope
-from planbook.planner.spans import Payload, Span, status_of
+from planbook.planner.spans import Payload, status_of
 from planbook.planner.strategies.base import Figures, Options, Played, format_figure, mean_of
 from planbook.planner.strategies.deps.goals import Goal, GoalPlan
 from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, select
@@ -31,7 +31,10 @@ _ANSWER = re.compile(
     (?(prefix)(?P<why>.*))""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A decision, with no second one beside a number. Without the prefix it stands alone, since it may be part of prose."""
+"""A decision, in a line that holds no second one after a number.
+
+Without the word "answer", the decision must be the whole line, since it could be part of a sentence.
+"""
 
 
 class Move(NamedTuple):
@@ -238,9 +241,10 @@ class Pursuit:
         except EpisodeOver as over:
             if last := self._episode.steps[first_step:][-1:]:  # without an action, it was not tried
                 done = self._episode.environment.ended and last[0].observation.accepted
-                self._end(span, first_step, done, last[0].observation.text if done else str(over))
+                reason = last[0].observation.text if done else str(over)
+                span.end(actions=len(self._episode.steps) - first_step, done=done, reason=reason)
             raise
-        self._end(span, first_step, done, reason)
+        span.end(actions=len(self._episode.steps) - first_step, done=done, reason=reason)
         return GoalResult(goal, call_of(action), done, reason)
 
     def _reach(self, action: Action) -> tuple[bool, str]:
@@ -253,9 +257,6 @@ class Pursuit:
         if len(episode.steps) == first_step:
             return False, feedback.text
         return episode.steps[-1].observation.accepted, episode.steps[-1].observation.text
-
-    def _end(self, span: Span[GoalTried], first_step: int, done: bool, reason: str) -> None:
-        span.end(actions=len(self._episode.steps) - first_step, done=done, reason=reason)
 
 
 def _rounded(number: float) -> float | None:

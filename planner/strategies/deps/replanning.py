@@ -96,7 +96,7 @@ def follow_plans(
 ) -> None:
     """Plan and follow the plan; then replan as often as allowed. The whole conversation stays in the prompt.
 
-    An unusable reply uses up its round. Raises NoPlan if the last round has none, or a prompt does not fit the context.
+    A round without a usable reply counts. Raises NoPlan if it is the last, or if a prompt does not fit the context.
     """
     history: Sequence[Message] = [system_message(episode, manner.system, manner.demonstration)]
     with episode.frame("plan") as frame:
@@ -135,7 +135,7 @@ def ask_for_plan(
 
 
 def describe(episode: Episode, prompt: Prompt, pursued: PursuitResult, no_goals: Sequence[str]) -> str:
-    """Return the description of a plan's result, without asking a model. Some prompts do not show the state.
+    """Return the description of a plan's result, without asking a model.
 
     ``no_goals`` are the lines of the plan without a goal.
     """

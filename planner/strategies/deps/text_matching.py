@@ -81,7 +81,7 @@ class GoalMatcher:
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
         self._known: dict[str, list[_KnownGoal]] = {}
-        for action in goals.known():
+        for action in (goal for goal in goals.known() if goal.args):  # a line names the object of its goal
             self._known.setdefault(action.name, []).append(self._read(action))
         self._words: dict[str, set[str]] = {}
         for known in (goal for goals_of_verb in self._known.values() for goal in goals_of_verb):

@@ -241,3 +241,14 @@ def test_a_folder_is_named_after_its_only_run(
     assert here("import", "adapt-textcraft-stepwise.jsonl", "deps-minecraft-chances.jsonl").returncode == 0
     names = {folder.name.split("-", 2)[2] for folder in Path("runs").iterdir()}
     assert names == {"imported-textcraft-adapt", "imported"}
+
+
+def test_a_file_cannot_name_a_folder_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for planner in ("../../../elsewhere", "x/../../../elsewhere", 300 * "x", "two\nlines"):
+        written(Path("a.jsonl"), {**FOREIGN, "run": {"planner": planner}})
+        folder = Path(here("import", "a.jsonl", "--json").result["run"])
+        assert folder.parent == Path("runs")
+        assert folder.name.isprintable()
+    assert [each.name for each in tmp_path.iterdir()] == ["here"]

@@ -105,7 +105,7 @@ def test_an_episode_is_the_same_after_a_line_a_row_and_its_events(trajectory: Tr
     with TemporaryDirectory() as folder:
         path = Path(folder) / "x.parquet"
         with path.open("wb") as file:
-            write_rows([(trajectory, line)], file)
+            write_rows([trajectory], file)
         ((_, read),) = read_rows(path)
     assert isinstance(read, Trajectory)
     assert line_of(read) == line

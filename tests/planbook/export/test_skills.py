@@ -1,13 +1,18 @@
 """Learned procedures as Agent Skills: `planbook skills export` and `planbook skills verify`."""
 
 import json
+import re
 import shlex
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from planbook.export.skills import read_evidence, verified_skill
+from planbook.planner import Ending, Outcome
+from planbook.runs import Run
 from tests.command import ROOT, planbook
 from tests.flows import BUILD, Finished, files, here, refusal, scripted
 
@@ -109,6 +114,16 @@ def test_a_procedure_of_an_earlier_run_is_not_exported(built: Path, tmp_path: Pa
     assert "fetch: the run has no verification of it" in refusal("skills", "export", tmp_path / "more")
 
 
+def test_a_verification_that_broke_before_its_episode_began_is_no_evidence(built: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(built, tmp_path / "run"))
+    with closing(Run.open(run, to_play=True)) as opened:
+        broken = Ending(outcome=Outcome.BROKEN, cause="broken").model_dump(mode="json")
+        opened.store.put("learn/0/procedure/0/verification/9/task/0", "outcome", 0, broken)
+    exported = here("skills", "export", run, "--json")
+    assert exported.returncode == 0, exported.printed
+    assert exported.result["skills"].keys() == {"toy-fetch", "toy-fetch-two"}
+
+
 def test_a_folder_that_is_no_skill_or_building_run_is_refused(tmp_path: Path) -> None:
     here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
     assert "is not a building run" in refusal("skills", "export", tmp_path / "run")
@@ -120,27 +135,72 @@ def test_a_folder_that_is_no_skill_or_building_run_is_refused(tmp_path: Path) ->
 
 
 def test_a_skill_for_an_environment_in_a_file_can_be_moved_with_it(tmp_path: Path) -> None:
-    (tmp_path / "notes.py").write_text((ROOT / "examples" / "tools" / "notes.py").read_text())
+    home = tmp_path / "my files"
+    home.mkdir()
+    (home / "notes.py").write_text((ROOT / "examples" / "tools" / "notes.py").read_text())
+    (home / "model.py").write_text((ROOT / "tests" / "tools_script.py").read_text())
     task = {"type": "tidy", "goal": "Remove the old notes.", "params": {"notes": ["old", "new"], "word": "old"}}
     tasks = [{**task, "id": id, "judge": {"assert": "len(agent.numbers()) == 1"}} for id in ("tidy/1", "tidy/2")]
-    (tmp_path / "tasks.json").write_text(json.dumps({"tasks": tasks}))
-    env = ("--env", f"module:{tmp_path}/notes.py:Notes", "-o", f"tasks={tmp_path}/tasks.json")
-    model = f"scripted:{ROOT}/tests/tools_script.py:answer"
+    (home / "tasks.json").write_text(json.dumps({"tasks": tasks}))
+    env = ("--env", f"module:{home}/notes.py:Notes", "-o", f"tasks={home}/tasks.json")
+    model = f"scripted:{home}/model.py:answer"
     assert here("build", *env, "--model", model, "--out", tmp_path / "run").returncode == 0
     assert here("skills", "export", tmp_path / "run").returncode == 0
     (skill,) = (tmp_path / "run" / "skills").iterdir()
-    absolute = [text for text in files(skill).values() if str(tmp_path) in text or str(ROOT) in text]
-    assert absolute == []
+    assert not [text for text in files(skill).values() if re.search(rf"{tmp_path}|{ROOT}|my files|[^/]files/", text)]
     lines = (skill / "SKILL.md").read_text().splitlines()
     commands = [shlex.split(line)[1:] for line in lines if line.startswith("    planbook ")]
     assert "copy `notes.py`, `tasks.json` into this folder" in lines[-1]
     for name in ("notes.py", "tasks.json"):
-        (skill / name).write_text((tmp_path / name).read_text())
+        (skill / name).write_text((home / name).read_text())
     assert "module:notes.py:Notes, whose code would run on this machine; name it" in refusal("skills", "verify", skill)
-    assert "the option tasks=tasks.json, which may name code" in refusal("skills", "verify", skill, *env[:2])
+    assert "with the option tasks=tasks.json, which may name code" in refusal("skills", "verify", skill, *env[:2])
     assert [planbook(*each, cwd=skill).returncode for each in commands] == [0, 0]
     elsewhere = here("skills", "verify", skill, *env, "--out", tmp_path / "again")
     assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.printed
+
+
+def test_the_command_that_verifies_a_skill_names_the_options_of_its_environment(tmp_path: Path) -> None:
+    how = "--env alfworld -o paper_docs=true --split generated --seeds 0 --types pick_and_place".split()
+    model = f"scripted:{ROOT}/tests/household_script.py:answer"
+    assert here("build", *how, "--model", model, "--out", tmp_path / "run").returncode == 0
+    assert here("skills", "export", tmp_path / "run", "--out", tmp_path).returncode == 0
+    found = evidence(tmp_path / "alfworld-pick-and-place")
+    assert found["verify"] == "planbook skills verify . --env alfworld -o paper_docs=true"
+
+
+def test_options_and_evidence_that_do_not_fit_are_refused(skill: Path) -> None:
+    assert "--option: nosuch: there is no such option" in refusal("skills", "verify", skill, "-o", "nosuch=1")
+    change(skill, env_options={"text": 300 * "x"})
+    assert "--option: text: there is no such option" in refusal("skills", "verify", skill)
+    change(skill, actions=-1)
+    refused = refusal("skills", "verify", skill)
+    assert "evidence of a skill: actions: Input should be greater than or equal to 0" in refused
+    assert "pydantic" not in refused
+
+
+def test_a_task_that_was_not_played_has_no_verdict(skill: Path, tmp_path: Path) -> None:
+    tasks = [task | {"outcome": "failure"} for task in evidence(skill)["tasks"]]
+    change(skill, tasks=tasks)
+    ids = [each["task"]["id"] for each in tasks]
+    chosen = [word for id in ids for word in ("--task", id)]
+    played = here(
+        "run",
+        "--env",
+        "toy",
+        *chosen,
+        "--planner",
+        "automanual",
+        "--model",
+        scripted(),
+        "--budget",
+        "calls=1",
+        "--out",
+        tmp_path / "run",
+    )
+    assert played.returncode == 4, played.printed
+    found = verified_skill(skill, read_evidence(skill), tmp_path / "run")
+    assert set(found.changed) >= set(ids[1:])
 
 
 def test_code_that_only_a_skill_names_is_not_executed(skill: Path, tmp_path: Path) -> None:

@@ -86,9 +86,10 @@ def test_a_false_claim_is_named_with_its_task(tmp_path: Path) -> None:
 def test_claims_are_printed_with_the_table(tmp_path: Path) -> None:
     given = "--planner react --env textcraft --split test:2 --table --json".split()
     model = f"scripted:{ROOT}/tests/claiming.py:boastful"
-    tested = here("test", *given, "--model", model, "--out", tmp_path / "run").result
-    assert tested["claims"]["claimed_and_not"] == 2
-    assert tested["table"]
+    tested = here("test", *given, "--model", model, "--out", tmp_path / "run")
+    assert tested.result["claims"]["claimed_and_not"] == 2
+    assert tested.result["table"]
+    assert "Claims about whole tasks, against the verdict: 2 made, 0 right" in tested.printed
 
 
 def test_a_claim_about_a_broken_or_unplayed_episode_is_not_false(tmp_path: Path) -> None:

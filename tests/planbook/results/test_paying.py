@@ -1,6 +1,8 @@
 """Whether learning pays: the cost of a solved task with learning, compared with the same model without knowledge."""
 
+import json
 import shutil
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 
 from planbook.planner import Spent
 from planbook.report.charts import charts
-from planbook.results.learning_cost import Paying
+from planbook.results.learning_cost import LearningPayoff
 from planbook.results.table import read_run
 from planbook.runs import Run
 from tests.flows import BUILD, Finished, here, scripted
@@ -45,8 +47,8 @@ def paying(folder: Path) -> Any:
     ids=["saves", "saves nothing", "solves nothing", "saves little"],
 )
 def test_learning_breaks_even_when_it_has_saved_its_tokens(tokens: int, solved: int, break_even: int | None) -> None:
-    without = Paying.of(10, Spent(calls=10, prompt=1000), Spent())
-    learned = Paying.of(solved, Spent(calls=1, completion=tokens), Spent(calls=5, prompt=1000))
+    without = LearningPayoff.of(10, Spent(calls=10, prompt=1000), Spent())
+    learned = LearningPayoff.of(solved, Spent(calls=1, completion=tokens), Spent(calls=5, prompt=1000))
     assert learned.compared_with("A", without).break_even == break_even
 
 
@@ -56,8 +58,8 @@ def test_learning_breaks_even_when_it_has_saved_its_tokens(tokens: int, solved: 
     ids=["the other solved nothing", "the other has learned", "nothing was solved"],
 )
 def test_there_is_no_break_even_without_two_costs_of_a_solved_task(solved: int, without: int, behind: int) -> None:
-    learned = Paying.of(solved, Spent(), Spent(calls=5, prompt=1000))
-    other = Paying.of(without, Spent(calls=9, prompt=9000), Spent(prompt=behind))
+    learned = LearningPayoff.of(solved, Spent(), Spent(calls=5, prompt=1000))
+    other = LearningPayoff.of(without, Spent(calls=9, prompt=9000), Spent(prompt=behind))
     assert learned.compared_with("A", other) == learned
 
 
@@ -91,6 +93,7 @@ def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finishe
     assert here(*TEST, "--library", home / "built", *other).returncode == 0
     compared = f"{line}, compared with curve/after-0"
     assert compared in here("stats", home / "other", folder).printed, "a baseline has the same settings"
+    assert "learning are saved" not in here("compare", home / "other", folder / "after-4").printed
     (pooled,) = here("stats", folder, "--by", "env", "--json").result["rows"]
     assert pooled["paying"]["learning_tokens"] == learned["learning_tokens"], "the six tasks include the first two"
     rows = here("stats", home, "--json").result["rows"]
@@ -143,6 +146,22 @@ def test_the_cost_of_learning_of_an_imported_run_is_unknown(
     here("export", home / "curve" / "after-4", "--out", tmp_path / "after-4.jsonl")
     assert here("import", tmp_path / "after-4.jsonl", "--out", tmp_path / "imported").returncode == 0
     assert paying(tmp_path / "imported") is None
+
+
+def test_the_cost_of_a_library_in_a_database_that_cannot_be_read_is_unknown(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Path(shutil.copytree(home / "built", tmp_path / "built"))
+    assert here(*TEST, "--library", library, "--after", 4, "--out", tmp_path / "tested").returncode == 0
+    assert paying(tmp_path / "tested")["learning_tokens"]
+    file = library / "run.json"
+    file.write_text(
+        json.dumps(json.loads(file.read_text()) | {"store": {"url": "postgresql://localhost/no", "schema": "no"}})
+    )
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "planbook.store.postgres", raising=False)
+    monkeypatch.delattr("planbook.store.postgres", raising=False)
+    assert paying(tmp_path / "tested") is None
 
 
 @pytest.mark.usefixtures("curve")

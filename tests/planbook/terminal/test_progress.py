@@ -78,8 +78,8 @@ def test_the_bar_says_that_a_run_is_paused_and_always_has_two_lines(run: Run) ->
 
 def test_without_a_terminal_a_line_is_printed_now_and_then_and_at_the_end(run: Run) -> None:
     lines = printed(progress(run, [SOLVED]), every=0.2, seconds=0.5)
-    assert 2 <= len(lines) <= 4
-    assert lines[-1] == "adapt on toy: 1/4 episodes, 1 solved (100.0%); 0:00 elapsed; - left"
+    assert len(lines) >= 2
+    assert re.fullmatch(r"adapt on toy: 1/4 episodes, 1 solved \(100\.0%\); \d:\d\d elapsed; - left", lines[-1])
 
 
 def test_without_a_terminal_a_short_run_prints_nothing(run: Run) -> None:

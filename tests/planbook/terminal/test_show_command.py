@@ -154,7 +154,7 @@ def test_branches_and_undone_steps_are_marked(tmp_path: Path) -> None:
     printed = show(tmp_path / "run", 0) + show(tmp_path / "run", 1)
     for status in ("turned back", "kept", "over", "not tried"):
         assert re.search(rf"^ +branch \d.*: {status}$", printed, re.MULTILINE)
-    assert re.search(r"Rewound to where \d+ actions? of the round", printed)
+    assert re.search(r"Rewound to the state after \d+ actions? of the round", printed)
     assert "undone" in printed
 
 

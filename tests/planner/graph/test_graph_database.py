@@ -31,7 +31,7 @@ def test_values_are_copied_in_and_out() -> None:
         (lambda d: d.set("plan.goal.deep", 1), "plan.goal of the database is a value"),
         (lambda d: d.append("plan.goal", 1), "not a list"),
         (lambda d: d.set("a b", 1), "is not a path"),
-        (lambda d: d.set("a", {1, 2}), "only values of JSON"),
+        (lambda d: d.set("a", {1, 2}), "only JSON values"),
         (lambda d: d.view().set("plan.goal", 1), "cannot be changed here"),
     ],
 )

@@ -53,7 +53,7 @@ def test_a_cycle_is_an_error_before_the_first_query() -> None:
 
 def test_a_missing_dependency_is_an_error_before_the_first_query() -> None:
     answers = Answers()
-    with pytest.raises(GraphError, match='plan waits for lok, and there is no such node; did you mean "look"'):
+    with pytest.raises(GraphError, match='plan waits for lok, but there is no such node; did you mean "look"'):
         passed(Graph(question("look", "?"), question("plan", "?", after=("lok",))), answers)
     assert answers.asked == []
 
@@ -84,7 +84,7 @@ def test_an_evaluated_node_cannot_be_changed(edit: str) -> None:
 def test_outside_a_pass_only_permanent_edits_are_possible() -> None:
     graph = chain("a", "b")
     for edit in (graph.skip, graph.leave_out_node, lambda name: graph.add_temporary_edge("a", name)):
-        with pytest.raises(GraphError, match="only while the graph is traversed"):
+        with pytest.raises(GraphError, match="only while the graph is being traversed"):
             edit("b")
     graph.add_node(question("c", "?"))
     graph.add_edge("b", "c")
@@ -93,12 +93,12 @@ def test_outside_a_pass_only_permanent_edits_are_possible() -> None:
     assert graph.layers() == [["a", "c"], ["b"]]
     with pytest.raises(GraphError, match="no edge was added from b to c"):
         graph.remove_edge("b", "c")
-    with pytest.raises(GraphError, match="there is a node c already"):
+    with pytest.raises(GraphError, match="there is already a node named c"):
         graph.add_node(question("c", "?"))
     with pytest.raises(GraphError, match="there is no node d"):
         graph.remove_node("d")
     graph.remove_node("a")
-    with pytest.raises(GraphError, match="b waits for a, and there is no such node"):
+    with pytest.raises(GraphError, match="b waits for a, but there is no such node"):
         graph.layers()
 
 
@@ -140,5 +140,5 @@ def test_a_cycle_that_an_edit_makes_is_an_error_before_the_next_query() -> None:
 
 def test_a_graph_cannot_be_traversed_twice_at_the_same_time() -> None:
     graph = Graph(question("a", "?", finish="again"))
-    with pytest.raises(GraphError, match="give every episode a graph of its own"):
+    with pytest.raises(GraphError, match="give each episode its own graph"):
         passed(graph, hooks={"again": lambda finishing: passed(graph)})

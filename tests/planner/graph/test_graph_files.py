@@ -65,7 +65,7 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
     found = faults(text)
     expected = [
         '2: stepz: there is no such key; did you mean "steps"?',
-        "5: nodes.one.prompt: this has to be given",
+        "5: nodes.one.prompt: this is required",
         '6: nodes.one.promt: there is no such key; did you mean "prompt"?',
         '8: nodes.two.prompt: db.plan.x: nothing sets plan.x; did you mean "plan"?',
         '9: nodes.two.after: there is no node tow; did you mean "two"?',
@@ -73,9 +73,9 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         "13: nodes.three.compose: there is no hook nowhere.x",
         "14: nodes.three.check: foo.py cannot be read: No such file or directory",
         "15: nodes.three.store.plan.goal: plan.goal cannot be stored: plan is a value",
-        "15: nodes.three.store.q.r: answer.z: its answer has no z; expected is <text>",
+        "15: nodes.three.store.q.r: answer.z: its answer has no z; it is <text>",
         "15: nodes.three.store.w w: 'w w' is not a path of the database",
-        "16: nodes.three.when: four.g: its answer has no g; expected is <yes or no>",
+        "16: nodes.three.when: four.g: its answer has no g; it is <yes or no>",
         '16: nodes.three.when: fuor: there is no node fuor; did you mean "four"?',
         "20: nodes.four.each.in: answer is not a list",
         "20: nodes.four.each.node.prompt: the text: unexpected end",
@@ -111,7 +111,7 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {c: {prompt: x, after: b}}, before: b}]}\n"
          "  b: {prompt: x}", "2: nodes.a.if[1].nodes.c: the graph has a cycle: c -> b -> c;"),
         ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {c: {prompt: x}}}]}\n  b: {prompt: x, after: c}",
-         "3: nodes.b.after: c exists only where a branches; write before: [b] there"),
+         "3: nodes.b.after: c exists only in a branch of a; write before: [b] there"),
         ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {b: {prompt: x}}}]}\n  b: {prompt: x}",
          "3: nodes.b: there is another node b"),
         ("nodes:\n  a: {prompt: x, expect: yes/no}\n  b: {prompt: x, when: a == true}",
@@ -121,21 +121,31 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  a: {prompt: x, expect: 'one of: x, y'}\n  b: {prompt: x, when: 'a in [\"x\", \"z\"]'}",
          "3: nodes.b.when: a is never z; it is one of: x, y"),
         ("nodes:\n  a: {prompt: x, expect: {k: text, 'l?': text}}\n  b: {prompt: '{{ a.l }}'}",
-         "3: nodes.b.prompt: a.l: this may be left out of the answer; write what stands in its place"),
+         "3: nodes.b.prompt: a.l: this field is optional; give it a default"),
         ("nodes:\n  a: {prompt: x, when: plan.goal}\ndatabase: {plan: {goal: x}}",
          "2: nodes.a.when: plan.goal: there is no node plan. Values of the database are db.plan.goal"),
         ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p}",
          "3: nodes.b.store.p: a stores p as well, and nothing says which of the two comes last"),
         ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p.q, after: a}",
          "3: nodes.b.store.p.q: a stores p and b stores p.q: one would overwrite the other"),
-        ("nodes:\n  a: {prompt: x, expect: yes/no, else: N/A}", "2: nodes.a.else: the answer is expected otherwise"),
+        ("nodes:\n  a: {prompt: x, expect: yes/no, else: N/A}", "2: nodes.a.else: this does not fit `expect`: "),
+        ("nodes:\n  a: {prompt: x, expect: {k: text}, else: ''}", "2: nodes.a.else: this does not fit `expect`: "),
+        ("nodes:\n  node: {prompt: x, foo: 1}", "2: nodes.node.foo: there is no such key. The keys are prompt, after, "
+         "model, expect, compose, check, finish, store, when, every, else, if, each"),
+        ("nodes:\n  a: {prompt: x, each: {in: db.l, foo: 1, node: {prompt: x}}}",
+         "2: nodes.a.each.foo: there is no such key. The keys are in, as, node"),
+        ("nodes:\n  a b: {prompt: x, after: a b}", "2: nodes.a b: 'a b' cannot be the name of a node"),
+        ("nodes:\n  a: {prompt: x, each: {in: db.l, node: {prompt: x}}}\n  'a:item': {prompt: x}",
+         "3: nodes.a:item: 'a:item' cannot be the name of a node"),
+        ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {b: {prompt: x}}}]}\n  b: {prompt: x, store: p}\n"
+         "  c: {prompt: x, store: p}", "3: nodes.b: there is another node b"),
         ("nodes:\n  a: {prompt: x, expect: {k: text}, store: q}\n  b: {prompt: '{{ db.q.z }}'}",
          '3: nodes.b.prompt: db.q.z: what is stored at q is {"k": <text>}'),
         ("nodes:\n  a: {prompt: x}\ncode: b", "3: code: there is no node b."),
-        ("nodes:\n  a: {prompt: x}\ncode: a", "2: nodes.a.expect: its answer is the plan code of the step"),
+        ("nodes:\n  a: {prompt: x}\ncode: a", "2: nodes.a.expect: the graph's `code` is this node"),
         ("nodes:\n  a: {prompt: x, each: {in: db.l, as: a b, node: {prompt: x}}}", "2: nodes.a.each.as: 'a b' cannot"),
         ("nodes:\n  a: {prompt: x, expect: [{k: text}], each: {in: answer, node: {prompt: '{{ item.z }}'}}}",
-         '2: nodes.a.each.node.prompt: item.z: its answer has no z; expected is {"k": <text>}'),
+         '2: nodes.a.each.node.prompt: item.z: its answer has no z; it is {"k": <text>}'),
         ("nodes:\n  a: {prompt: x\n", "3: this is not YAML: "),
         ("nodes:\n  a: {prompt: !!python/object:os.system x}", "2: the tag tag:yaml.org,2002:python/object:os.system"),
         ("nodes:\n  a: {prompt: x}\n---\nnodes:\n", "3: a second document begins here"),
@@ -214,7 +224,7 @@ def test_an_unreadable_hook_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def f(:\n")
     assert "mine.py cannot be parsed" in str(graph_faults(path.read_text(), path)[0])
     (tmp_path / "mine.py").write_text("def f(a, b): return a\n1 / 0\n")
-    with pytest.raises(GraphError, match=r"mine\.py failed while it was read: ZeroDivisionError"):
+    with pytest.raises(GraphError, match=r"mine\.py failed when it was run: ZeroDivisionError"):
         assert read_graph(path).hooks
 
 

@@ -89,13 +89,14 @@ def test_a_check_hook_refuses_or_replaces_an_answer() -> None:
         ("compose", lambda composing: composing.database.set("a", 1), "a cannot be changed here"),
         ("compose", lambda composing: 3, "the compose hook it must return a text"),
         ("finish", lambda finishing: 1 / 0, "the hook it failed: ZeroDivisionError"),
-        ("finish", lambda finishing: int("x"), "node a: it refused an accepted answer"),
-        ("finish", lambda finishing: finishing.database.set("a", object()), "only values of JSON can be kept"),
+        ("compose", lambda composing: int("x"), "the hook it failed: ValueError"),
+        ("finish", lambda finishing: int("x"), "the hook it failed: ValueError"),
+        ("finish", lambda finishing: finishing.database.set("a", object()), "only JSON values can be stored"),
     ],
 )
 def test_a_hook_that_fails_is_named(key: str, hook: Any, message: str) -> None:
     node = changed(question("a", "?"), **{key: "it"})
-    with pytest.raises((GraphError, ValueError), match=message):
+    with pytest.raises(GraphError, match=message):
         passed(Graph(node), hooks={"it": hook})
 
 
@@ -121,6 +122,16 @@ def test_a_finish_hook_edits_the_database_and_the_rest_of_the_pass() -> None:
     assert [each.layers for each in done] == [[["a"], ["more"], ["b"]]] * 2
     assert "### a\na says so\n\n### more\nmore says so" in answers.prompt("b")
     assert database.get("log") == ["a says so"] * 2, "the database is kept across passes"
+
+
+def test_a_finish_hook_may_replace_a_value_together_with_its_parts() -> None:
+    def finish(finishing: Finishing) -> None:
+        finishing.database.set("skill.name", "dig")
+        finishing.database.set("skill", {})
+
+    journal = MemoryJournal()
+    passed(Graph(question("a", "?", finish="finish")), journal=journal, hooks={"finish": finish})
+    assert [node["stored"] for node in held(journal, "node")] == [{"skill": {}}]
 
 
 def test_a_layer_sees_the_stored_values_of_earlier_layers_only() -> None:
@@ -192,6 +203,25 @@ def test_a_branch_adds_nodes_for_one_pass() -> None:
     assert passed(graph, Answers(no_users, risk="No."), database, number=3).skipped == ["log"], "every: 3"
 
 
+def test_the_item_of_a_loop_may_have_any_name() -> None:
+    loop = {"in": "answer", "as": "answers", "node": {"prompt": "{{ answers }}?"}}
+    answers = Answers(a='["x"]')
+    passed(Graph(question("a", "?", expect=["text"], each=loop)), answers)
+    assert answers.prompt("a:1") == "x?"
+
+
+def test_a_missing_value_of_the_database_is_not_stored_silently() -> None:
+    node = question("a", "?", expect={"goal?": "text"}, store={"goal": "answer.goal", "kept": "db.plan.goal"})
+    with pytest.raises(GraphError, match=r"node a: store: there is nothing at db\.plan\.goal"):
+        passed(Graph(node), Answers(a="{}"), GraphDatabase({"plan": {}}))
+
+
+@pytest.mark.parametrize(("given", "answer"), [(False, "no"), ("Yes.", "yes")])
+def test_an_else_value_has_the_form_of_an_answer(given: object, answer: str) -> None:
+    node = question("a", "?", expect="yes/no", when="false", **{"else": given})
+    assert passed(Graph(node)).answers == {"a": answer}
+
+
 def test_a_skipped_node_without_an_answer_is_asked_or_has_its_else() -> None:
     file = graph_file("""
 nodes:
@@ -229,7 +259,7 @@ nodes:
     answers = Answers({"list": [many, '{"items": [{"name": "a"}, {"name": "b"}]}'], "list:1": "yes", "list:2": "no"})
     database = GraphDatabase()
     done = passed(Graph(*file.nodes.values()), answers, database)
-    assert "answer.items may have 2 items at most, and has 3" in answers.asked[1][2]
+    assert "answer.items may have at most 2 items, but has 3" in answers.asked[1][2]
     assert done.layers == [["list", "other"], ["list:1", "list:2"], ["end"]]
     assert database.get("useful") == ["yes", "no"]
     assert 'Is b ({\n "name": "b"\n}) useful?' in answers.prompt("list:2")

@@ -22,6 +22,8 @@ from tests.sandbox.fuzz.size import SECONDS, seconds_of
         ("whole", "`12`", 12),
         ("one of: go, go on, stop", "Go on: the road is free.", "go on"),
         ("one of: no, not sure", "Not sure", "not sure"),
+        ("one of: >50, #2", "#2, I think", "#2"),
+        ("one of: >50, <50", "**<50**", "<50"),
         ("code", "So.\n```python\nx = 1\n```", "x = 1"),
         ("any", "[1, {}]", [1, {}]),
         (["whole"], "They are [1, 2] I think", [1, 2]),
@@ -29,6 +31,10 @@ from tests.sandbox.fuzz.size import SECONDS, seconds_of
         ({"a": "text"}, '{"a": "draft"} then ```json\nno\n```\n```json\n{"a": "final"}\n```', {"a": "final"}),
         ({"a": "yes/no", "b": "yes/no"}, '{"a": true, "b": "No, it is not"}', {"a": "yes", "b": "no"}),
         ({"*": ["whole"]}, '{"x": [1], "y": []}', {"x": [1], "y": []}),
+        (["text"], '```python\nx = [0]\n```\nThe answer, as in [1]:\n```json\n["a"]\n```\n(See [2].)', ["a"]),
+        (["text"], '```\n```\n```json\n["a"]\n```\n(See [2].)', ["a"]),
+        (["whole"], "[no JSON] " * 300 + "[1]", [1]),
+        ({"a": "whole"}, '{"a": 1, "a": {"a": 3}}, I mean {"a": 2}', {"a": 2}),
     ],
 )
 def test_an_answer_that_fits_is_read(written: Any, reply: str, value: Any) -> None:
@@ -45,14 +51,18 @@ def test_an_answer_that_fits_is_read(written: Any, reply: str, value: Any) -> No
         ("one of: go, stop", "gone", "must begin with one of: go, stop"),
         ("code", "There is nothing to do.", "code"),
         ({"a": "text"}, "N/A", r"no JSON in the reply that can be read as an object in braces, \{...\}$"),
-        ({"a": "text"}, '{"a": "x", "a": "y"}', "the key 'a' stands twice"),
-        ({"a": "number"}, '{"a": NaN}', "NaN is no number"),
+        ({"a": "text"}, '{"a": "x", "a": "y"}', "the key 'a' appears twice"),
+        ({"a": "number"}, '{"a": NaN}', "NaN is not a JSON number"),
         ({"a": "number"}, '{"a": "3"}', "a must be a number, and is '3'"),
         ({"a": "whole"}, '{"a": true}', "a must be a whole number, and is True"),
         ({"a": "text"}, '{"a": "\\ud800"}', "surrogate"),
         (["text"], "[" * 100_000, "nested too deeply"),
-        (["text"], '["a"', "delimiter"),
-        ("any", "1 2", "something stands after the value: '2'"),
+        (["text"], '["a"', "delimiter at the end of the text"),
+        ("any", '{"goal": "x", "steps": ["a", "b"], "why": "because', r"Unterminated string starting at '\"because'"),
+        ({"b": "any"}, '{"a": {"b": 1}, "c": ', "no JSON"),
+        ({"why": "any"}, '{"goal": "x", "goal": {"why": "z"}}', "the key 'goal' appears twice"),
+        ({"b": "any"}, '{"a": {"b": 1}, "c": NaN}', "NaN is not a JSON number"),
+        ("any", "1 2", "there is text after the value: '2'"),
         (
             {"a": {"b": [{"c": "any"}]}},
             '{"a": {"b": [{"c": null}, {"c": {"d": 1}}]}}',
@@ -82,7 +92,7 @@ def test_the_reason_lists_all_faults_of_an_answer() -> None:
      {"a": "code"}, {1: "text"}],
 )  # fmt: skip
 def test_an_unknown_form_is_refused_with_the_known_ones(written: Any) -> None:
-    with pytest.raises(ValueError, match=r"[Ww]rite|needs|no fields|names|can stand|node of its own|one shape"):
+    with pytest.raises(ValueError, match=r"[Ww]rite|needs|no fields|names|combined|node of its own|one shape"):
         shape_of(written)
 
 

@@ -37,6 +37,7 @@ def rendered(text: str, **values: Any) -> str:
         ("{% for row in db.rows if row.open == 'yes' %}\n{{ loop.index }}. {{ row.name }}\n{% endfor %}", "1. x"),
         ("{% if db.plan.why is defined %}{{ db.plan.why }}{% else %}no reason{% endif %}", "no reason"),
         ("{{ db.rows | selectattr('open', 'eq', 'no') | map(attribute='name') | join(', ') }}", "y"),
+        ("{{ db.plan.goal | replace(old='o', new='a') }}", "hame"),
         ("{{ db.number + 1 }} {{ 'odd' if db.number % 2 else 'even' }}", "4 odd"),
     ],
 )
@@ -58,6 +59,7 @@ def test_a_template_is_rendered(text: str, expected: str) -> None:
         ("{{ db.long }}{{ db.long }}", "more than 1,000,000 characters"),
         ("{{ db.long | replace('x', db.long) }}", "more than 1,000,000 characters"),
         ("{{ ['a', 'b', 'c'] | join(db.long) }}", "more than 1,000,000 characters"),
+        ("{{ db.long | replace('x', new=db.long) }}", "more than 1,000,000 characters"),
         ("{{ 10 ** 10 }}", "** is not allowed"),
         ("{{ 999999999999999 * 999999999999999 * 9 }}", "numbers, of at most"),
         ("{{ '%1000000000d' % 3 }}", "% takes numbers"),
@@ -130,7 +132,7 @@ def test_a_condition_holds_or_not(text: str, holds: bool) -> None:
     ("text", "message"),
     [
         ("look ==", "unexpected 'end of template'"),
-        ("a }} {{ b", "something stands after its end"),
+        ("a }} {{ b", "there is text after its end"),
         ("f(x)", "functions cannot be called"),
         ("not " * 5_000 + "a", "nested too deeply"),
         (" + ".join("1" * 3_000), "nested too deeply"),

@@ -1,5 +1,7 @@
 """Fitting a conversation that is too long, and estimates of its length."""
 
+import re
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -94,6 +96,20 @@ def test_the_longest_message_is_cut_in_its_middle_between_two_lines() -> None:
     assert long.startswith(f"{head}\n")
     assert long.endswith(f"\n{tail}")
     assert 950 < estimate_prompt(fitted.messages) <= 1000
+
+
+def test_a_message_that_is_cut_twice_has_one_true_note() -> None:
+    long = "".join(f"line {number}\n" for number in range(10_000))
+    fitted = fit([*conversation(1)[:2], message("assistant", "plan"), message("user", long)], 2000)
+    head, tail = re.split(rf"\n\[{fitted.cut_characters} characters were cut here .*\]\n", fitted.messages[-1].content)
+    assert len(head) + len(tail) + fitted.cut_characters == len(long)
+
+
+def test_characters_cut_from_messages_that_were_left_out_do_not_count() -> None:
+    messages = conversation(2)
+    messages[3] = message("user", "a line of output\n" * 10_000)
+    fitted = fit(messages, estimate_prompt(messages[:2]) + estimate_prompt(messages[4:]) + 40)
+    assert (fitted.left_out, fitted.cut_characters) == (2, 0)
 
 
 def test_several_long_messages_are_cut_to_the_same_length() -> None:

@@ -97,17 +97,17 @@ def test_keys_with_the_same_beginning_are_different(tmp_path: Path) -> None:
 
 def test_an_answer_is_read_once_it_stops_changing(tmp_path: Path) -> None:
     replies: list[Reply] = []
-    model = ExchangeModel(tmp_path, poll=0.3)
+    model = ExchangeModel(tmp_path, poll=1.0)
     thread = threading.Thread(target=lambda: replies.append(model.complete(ASK, Sampling())))
     thread.start()
     until(lambda: bool(prompts(tmp_path)))
     answer = answer_to(prompts(tmp_path)[0])
     answer.write_text("")
-    time.sleep(0.4)
+    time.sleep(1.2)
     with answer.open("w") as file:
         file.write(" \n")
         file.flush()
-        time.sleep(0.4)
+        time.sleep(1.2)
         assert not replies
         for word in ["slowly", "written", "down"]:
             file.write(f"{word} ")

@@ -47,7 +47,7 @@ def test_a_script_is_loaded_from_a_file(script: Path) -> None:
         ("scripted:{script}:number", "number in .* is a int"),
         ("scripted:{script}", "write scripted:FILE.py:NAME"),
         ("scripted:gone.py:answer", "no file gone.py"),
-        ("recorded:{script}", r"py:1 is not a header of a recording"),
+        ("recorded:{script}", r"py:1 is not the header of a recording"),
         ("recorded:gone.jsonl", r"no recording gone\.jsonl; .* recorded:gone\.jsonl\+MODEL"),
         ("recorded:gone.jsonl+none", "none is not a model"),
         ("recorded:gone.jsonl+magic:x", "no model is called 'magic:x'"),

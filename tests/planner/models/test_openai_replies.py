@@ -5,6 +5,7 @@ import json
 import pytest
 
 from planbook.planner import Message, Sampling, Usage
+from planbook.planner.models.openai_replies import ReplyListener, read_stream
 from planbook.planner.models.tokens import estimated_usage
 from tests.ear import Ear
 from tests.openai_server import Break, Completion, Refusal, Server, serving
@@ -178,6 +179,15 @@ def test_half_surrogates_are_replaced_or_joined() -> None:
         reply = model(server).complete([Message(role="user", content="half \ud83d here")], Sampling())
         assert server.requests[0]["messages"][0]["content"] == "half ? here"
     assert reply.text == "1234567\U0001f642"
+
+
+def test_a_refusal_has_no_half_surrogates() -> None:
+    deltas = {"refusal": "\ud83d"}, {"refusal": "\ude42 no \ud83d"}
+    chunks = [
+        {"choices": [{"delta": delta, "finish_reason": reason}]}
+        for delta, reason in zip(deltas, (None, "stop"), strict=True)
+    ]
+    assert read_stream(chunks, ReplyListener(None)).refusal == "\U0001f642 no \ufffd"
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])

@@ -47,11 +47,16 @@ def test_the_shipped_table_has_its_date_and_source() -> None:
     assert all(price.output >= price.input >= (price.cached or 0) for price in prices.models.values())
 
 
+def test_a_table_may_name_a_model_as_the_command_line_does() -> None:
+    prices = Prices.model_validate({"models": {"openai:mine": {"input": 1, "output": 2}}})
+    assert prices.cost("openai:mine", MILLION) == 3
+
+
 def test_another_table_replaces_the_shipped_one(tmp_path: Path) -> None:
     path = tmp_path / "prices.json"
     path.write_text('{"models": {"mine": {"input": 1, "output": 2}}}')
     prices = Prices.load(path)
-    assert prices.cost("mine", MILLION) == 3
+    assert prices.cost("mine", MILLION) == prices.cost("openai:mine", MILLION) == 3
     assert prices.cost("gpt-4o", MILLION) is None
 
 

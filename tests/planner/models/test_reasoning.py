@@ -1,5 +1,7 @@
 """Reasoning models: the reasoning is kept apart from the reply."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +34,13 @@ def test_reasoning_is_split_from_the_beginning_of_a_reply(text: str, reasoning: 
 
 
 PARTS = ("<think>", "</think>", "<thi", "nk>", "\n", "agent.open('box_1')\n", "```python\n", "```\n", " ", "x")
+
+
+def test_long_reasoning_takes_linear_time() -> None:
+    on_text, start = AfterReasoning(lambda piece: False), time.process_time()
+    assert all(on_text(piece) for piece in ("<think>", *["why "] * 60_000, "</thi", "nk>"))
+    assert not on_text("plan")
+    assert time.process_time() - start < 5
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=8), st.data())

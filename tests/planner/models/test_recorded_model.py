@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from planbook.planner import Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage, read_recording
-from planbook.planner.errors import ModelError, ModelUnavailable, NotRecorded, UnknownModel
+from planbook.planner.errors import ModelError, ModelRefused, ModelUnavailable, NotRecorded, UnknownModel
 from planbook.planner.models.types import Finish, asking, request_key
 from tests.ear import Ear
 
@@ -175,7 +175,7 @@ def test_an_invalid_line_is_named(tmp_path: Path) -> None:
     for content, message in (
         (header + b"{broken\n" + entry, r"a\.jsonl:2 is not a recorded reply: Expecting"),
         (header + entry + b'{"key": 1}\n', r"a\.jsonl:3 is not a recorded reply: key"),
-        (entry, r"a\.jsonl:1 is not a header of a recording"),
+        (entry, r"a\.jsonl:1 is not the header of a recording"),
         (b'{"recording": 9}\n', "format 9; this version reads format 1"),
     ):
         path.write_bytes(content)
@@ -183,6 +183,13 @@ def test_an_invalid_line_is_named(tmp_path: Path) -> None:
             RecordedModel(path)
     with pytest.raises(UnknownModel, match="cannot be read"):
         RecordedModel(tmp_path / "none.jsonl")
+
+
+def test_a_recording_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    model = RecordedModel(tmp_path / "file" / "a.jsonl", ScriptedModel(echo))
+    with pytest.raises(ModelRefused, match=r"a\.jsonl cannot be written: "):
+        model.complete(say("a"), Sampling())
 
 
 def test_a_missing_reply_names_the_most_similar_prompt_and_the_difference(tmp_path: Path) -> None:
@@ -198,23 +205,23 @@ def test_a_missing_reply_names_the_most_similar_prompt_and_the_difference(tmp_pa
         replay.complete(say("rules", "yes", "Your task is 1", "code", "Go on!"), Sampling())
     assert (
         "prompt of plan.j2 (5 messages, the last: (user, 'Go on!', 6 characters)); the nearest of its 3 (of plan.j2) "
-        "differs from message 5 on: (user, 'Go on!', 6 characters), recorded was (user, 'Go on', 5 characters)"
+        "differs from message 5 on: (user, 'Go on!', 6 characters) instead of (user, 'Go on', 5 characters)"
     ) in str(error.value)
     assert f"recorded:{path}+MODEL" in str(error.value)
 
-    with pytest.raises(NotRecorded, match=r"has the same messages, drawn otherwise: seed 0 was recorded, 1 is asked"):
+    with pytest.raises(NotRecorded, match=r"has the same messages, but was .* parameters: seed 1 instead of 0"):
         replay.complete(say("others"), Sampling(seed=1))
     long = "The rules now are these. " * 40
     with asking("plan.j2"):
         model.complete(say("rules", "yes", f"{long}A"), Sampling())
     with (
         asking("plan.j2"),
-        pytest.raises(NotRecorded, match=r"message 3 on: \(user, 'The rules.*1002 characters\), recorded was .*1001"),
+        pytest.raises(NotRecorded, match=r"message 3 on: \(user, 'The rules.*1002 characters\) instead of .*1001"),
     ):
         RecordedModel(path).complete(say("rules", "yes", f"{long}BC"), Sampling())
-    with pytest.raises(NotRecorded, match=r"differs from message 3 on: none, recorded was \(user, 'Your task "):
+    with pytest.raises(NotRecorded, match=r"differs from message 3 on: none instead of \(user, 'Your task "):
         replay.complete(say("rules", "yes"), Sampling())
-    with pytest.raises(NotRecorded, match=r"message 2 on: \(assistant, 'more', 4 characters\), recorded was none"):
+    with pytest.raises(NotRecorded, match=r"message 2 on: \(assistant, 'more', 4 characters\) instead of none"):
         replay.complete(say("others", "more"), Sampling())
 
 
