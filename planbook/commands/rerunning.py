@@ -172,7 +172,7 @@ def _show_result(out: Console, result: Rerun) -> None:
 
 
 class Replayed(BaseModel):
-    """Output of ``replay RUN --json``. ``by_sameness`` counts episodes; ``differences`` are by task id.
+    """Output of ``replay RUN --json``. ``by_sameness`` counts episodes; ``differences`` has the last one of each task.
 
     ``verdicts_changed`` counts episodes that were solved only in the run, or only in the replay.
     """
@@ -206,12 +206,12 @@ def compare_run(folder: Path, hosting: Hosting) -> tuple[int, Replayed]:
     begun = time.monotonic()
     out = console()
     counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})
-    differences: dict[str, Comparison] = {}
+    found: list[tuple[Entry, Comparison]] = []
 
     def on_comparison(entry: Entry, comparison: Comparison) -> None:
         counts[comparison.sameness] += 1
         if comparison.event:
-            differences[entry.task.id] = comparison
+            found.append((entry, comparison))
             out.print(f"{entry.task.id}: {comparison}", markup=False, soft_wrap=True)
 
     with closing(Run.open(folder)) as run:
@@ -223,17 +223,17 @@ def compare_run(folder: Path, hosting: Hosting) -> tuple[int, Replayed]:
         finished = replay_run(run, on_comparison, hosting)
     seconds = round(time.monotonic() - begun, 3)
     ways = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    changed = sum(bool(comparison.then) for comparison in differences.values())
+    changed = sum(bool(comparison.then) for _, comparison in found)
     verdicts = f" The verdict changed in {changed} of them." if changed else ""
     out.print(f"{counted(counts.total(), 'episode')} replayed in {seconds:.1f} s: {ways or 'none'}.{verdicts}")
     report = Replayed(
         episodes=counts.total(),
         by_sameness=dict(counts),
-        differences=differences,
+        differences={entry.task.id: comparison for entry, comparison in found},
         verdicts_changed=changed,
         seconds=seconds,
         run=str(folder),
     )
     if not finished:
         return errors.INTERRUPTED, report
-    return errors.BROKEN if differences else errors.OK, report
+    return errors.BROKEN if found else errors.OK, report

@@ -148,7 +148,7 @@ def model_named(model: str, change: OnPath) -> str:
         return f"{kind}:{change(Path(rest))}"
     if kind == "scripted":
         path, _, name = rest.rpartition(":")
-        return f"{kind}:{change(Path(path))}:{name}"
+        return f"{kind}:{change(Path(path))}:{name}" if path else model
     if kind != "recorded" or (RECORDINGS / f"{rest}.jsonl").is_file():
         return model
     path, plus, inner = rest.partition("+")

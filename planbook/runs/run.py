@@ -101,26 +101,29 @@ class Run:
             return cls._open_same(folder, config, store)
         if foreign := sorted(name for name in files if not any(fnmatchcase(name, own) for own in OWN_FILES)):
             raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
-        claim = claim_folder(folder)
-        for name in files:
-            (folder / name).unlink()
-        schema = begin_schema(store) if store else None
-        file = RunFile(
-            config=config,
-            begun=datetime.now(UTC).isoformat(timespec="seconds"),
-            versions=versions(),
-            store=schema and schema.redacted(),
-            made_of=made_of,
-            rerun_of=rerun_of,
-            forked=forked,
-            unjudgeable=dict(unjudgeable),
-            **_declared(config.env),
-        )
-        run = cls(folder, file, Store(schema or folder / STORE_FILE), claim)
-        run.is_new = True
-        run.store.claim()
-        run._record_entries(tasks)
-        file.write(folder)
+        with ExitStack() as cleanup:
+            claim = claim_folder(folder)
+            cleanup.callback(os.close, claim)
+            for name in files:
+                (folder / name).unlink()
+            schema = begin_schema(store) if store else None
+            file = RunFile(
+                config=config,
+                begun=datetime.now(UTC).isoformat(timespec="seconds"),
+                versions=versions(),
+                store=schema and schema.redacted(),
+                made_of=made_of,
+                rerun_of=rerun_of,
+                forked=forked,
+                unjudgeable=dict(unjudgeable),
+                **_declared(config.env),
+            )
+            run = cls(folder, file, cleanup.enter_context(closing(Store(schema or folder / STORE_FILE))), claim)
+            run.is_new = True
+            run.store.claim()
+            run._record_entries(tasks)
+            file.write(folder)
+            cleanup.pop_all()
         return run
 
     @classmethod
@@ -323,8 +326,13 @@ def recorded_endings(run: Run) -> dict[int, Ending]:
 
 
 def last_path(run: Run, entry: Entry) -> str:
-    """Return the scope of an episode's last attempt that ended."""
-    return [row.scope for row in run.store.events(entry.path, "outcome")][-1]
+    """Return the scope of an episode's last attempt that ended. Raises BadArgument if none has."""
+    ended = [row.scope for row in run.store.events(entry.path, "outcome")]
+    if not ended:
+        raise BadArgument(
+            f"{entry.task.id} (episode {entry.index}) has not ended; resume its run: planbook run --resume {run.folder}"
+        )
+    return ended[-1]
 
 
 def broken_paths(run: Run) -> list[str]:
