@@ -48,7 +48,9 @@ def by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
     if isinstance(values, Mapping):
         models = {role: model for role, model in values.items() if model != NO_MODEL}
         if DEFAULT_ROLE in models and len(models) < len(values):
-            raise BadArgument(f"--model ROLE=none: {models[DEFAULT_ROLE]} would answer; name a model for each other role")
+            raise BadArgument(
+                f"--model ROLE=none: the model for all roles, {models[DEFAULT_ROLE]}, would answer; name one for each"
+            )
         return models
     models = {}
     for text in [values] if isinstance(values, str) else map(str, values):

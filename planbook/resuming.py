@@ -19,8 +19,8 @@ from planbook.runs import (
     Entry,
     Fork,
     InputChange,
-    MadeOf,
     Run,
+    RunInputs,
     changed_versions,
     changes,
     decisive_changes,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from planbook.planner import GivenCode
 
 MADE_OF = "made_of"
-"""Key of all present inputs in the event of an invocation that found changes, or the original inputs again."""
+"""Key of all current inputs in the event of an invocation that found changes, or the original inputs again."""
 PUT_BACK = "put back what it was played with"
 
 
@@ -103,11 +103,11 @@ def _is_unfinished(run: Run) -> bool:
     return any(learned_at(run, learning_path(entry)) is None for entry in run.entries())
 
 
-def _latest_inputs(run: Run) -> MadeOf | None:
+def _latest_inputs(run: Run) -> RunInputs | None:
     """Return the inputs that were recorded last: on a resume that found changes, else when the run began."""
     rows: Any = run.store.events("run", "sitting")
     recorded = [row.body[MADE_OF] for row in rows if MADE_OF in row.body]
-    return MadeOf.model_validate(recorded[-1]) if recorded else run.made_of
+    return RunInputs.model_validate(recorded[-1]) if recorded else run.made_of
 
 
 # Repeating

@@ -118,7 +118,7 @@ def play_again(
         episodes=tuple(episode for episode in episodes if episode.way is not Way.SAME),
     )
     for line in differed[len(repeat.changed_inputs) :]:
-        screen.print(f"Played with another {line}.", soft_wrap=True)
+        screen.print(f"The environment has changed: {line}.", soft_wrap=True)
     _show_result(screen, result)
     return code or (errors.BROKEN if _has_diverged(result) and result.deterministic else errors.OK), result
 
@@ -133,7 +133,7 @@ def _show_changes(out: Console, folder: Path, repeat: Repeat) -> None:
         note = f"Note: {folder} is still being played; episodes that do not end in the meantime are not compared."
         out.print(note, style="yellow", soft_wrap=True)
     if not repeat.changed_inputs:
-        out.print(f"None of the inputs of {folder} has changed since.", soft_wrap=True)
+        out.print(f"No input of {folder} has changed since it began.", soft_wrap=True)
         return
     out.print(f"Changed since {folder} began:", soft_wrap=True)
     for line in repeat.changed_inputs:
@@ -156,7 +156,7 @@ def _show_result(out: Console, result: Rerun) -> None:
     sums = result.totals
     ways = ", ".join(f"{count} {way}" for way, count in sums.by_way.items() if count)
     out.print(
-        f"{counted(sums.episodes, 'episode')} next to those of {result.rerun_of}: {ways or 'none'}.",
+        f"{counted(sums.episodes, 'episode')} compared with those of {result.rerun_of}: {ways or 'none'}.",
         soft_wrap=True,
     )
     if sums.gained or sums.lost:

@@ -22,8 +22,8 @@ from planbook.runs.folder import (
     Entry,
     Fork,
     Imported,
-    MadeOf,
     RunFile,
+    RunInputs,
     claim_folder,
     index_of,
     is_claimed,
@@ -79,7 +79,7 @@ class Run:
         tasks: Sequence[Task],
         *,
         store: str | None = None,
-        made_of: MadeOf | None = None,
+        made_of: RunInputs | None = None,
         rerun_of: str = "",
         forked: Fork | None = None,
         unjudgeable: Mapping[str, int] = NO_COUNTS,
@@ -145,7 +145,7 @@ class Run:
             raise BadRun(f"{folder / STORE_FILE} cannot be read as a run's store: it is empty; put it back")
         if to_play and file.imported is not None:
             raise BadRun(
-                f"{folder} was imported, and cannot be played or added to; learn from it by `planbook build --from`"
+                f"{folder} was imported, and cannot be played or added to; learn from it with `planbook build --from`"
             )
         with ExitStack() as cleanup:
             claim = claim_folder(folder) if to_play else None

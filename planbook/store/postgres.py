@@ -73,8 +73,10 @@ def begin_schema(place: Schema) -> None:
     with closing(_connect(place)) as connection:
         encoding = connection.info.parameter_status("server_encoding")
         if encoding not in ENCODINGS:
-            raise BadRun(f"{place}: the database's encoding is {encoding}; create one with: "
-                "createdb --template template0 --encoding UTF8 --locale C NAME")
+            raise BadRun(
+                f"{place}: the database's encoding is {encoding}; create one with: "
+                "createdb --template template0 --encoding UTF8 --locale C NAME"
+            )
         try:
             connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(place.schema)))
         except InsufficientPrivilege as error:
@@ -257,8 +259,10 @@ def check_host(place: Schema) -> None:
     except psycopg.Error as error:
         raise BadRun(f"{without_password(place.url)} is not a database URL: {_first_line(error)}") from error
     if others := sorted(parameters.keys() - URL_PARAMETERS):
-        raise BadRun(f"{place}: the URL in run.json has the parameters {', '.join(others)}, which are accepted only in a URL that "
-            "you give yourself")
+        raise BadRun(
+            f"{place}: the URL in run.json has the parameters {', '.join(others)}, which are accepted only "
+            "in a URL that you give yourself"
+        )
     given = (parameters.get(name) for name in ("host", "hostaddr"))
     hosts = {host for value in given if value for host in str(value).split(",")}
     named = os.environ.get("PGHOST", "").split(",")

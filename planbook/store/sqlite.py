@@ -130,7 +130,7 @@ class Sqlite:
 
 @contextmanager
 def _locked(descriptor: int, byte: int) -> Iterator[None]:
-    """Lock one byte while entered, after waiting for its owner. The lock belongs to the open file, not the process."""
+    """Lock one byte until the block ends, after waiting for its owner. It belongs to the file, not the process."""
     _lock(descriptor, byte, fcntl.F_OFD_SETLKW)
     try:
         yield

@@ -98,7 +98,7 @@ class SharedLock:
 
     @contextmanager
     def acquire(self, *, alone: bool) -> Iterator[None]:
-        """Wait until the thread may play, and hold the lock while entered."""
+        """Wait until the thread may play, and hold the lock until the block ends."""
         with self._changed:
             self._changed.wait_for(lambda: not self._alone)
             self._alone = alone
@@ -126,7 +126,7 @@ class EpisodeQueue:
 
     @contextmanager
     def lease(self) -> Iterator[Entry | None]:
-        """Lease the next open episode while entered; give None once all have ended. Raises EpisodeStopped."""
+        """Lease the next open episode until the block ends; yield None once all have ended. Raises EpisodeStopped."""
         while self.open_episodes:
             for entry in self.open_episodes:
                 if self._steering.stopped:
@@ -262,7 +262,7 @@ def play_in_threads(
 def workers_of(
     run: Run, unsafe_no_sandbox: bool, steering: Steering, *, silent: bool = False
 ) -> Iterator[Callable[[], AbstractContextManager[EpisodeWorker]]]:
-    """Open a sandbox, and give a function that opens a worker in it; a ``silent`` worker asks no model."""
+    """Yield a function that opens a worker; all of them share a sandbox. A ``silent`` worker asks no model."""
 
     def guard() -> None:
         steering.guard()

@@ -73,7 +73,10 @@ def test_build_gives_a_library_for_test(tmp_path: Path) -> None:
         ({"env_options": {"engine": "fast"}}, "--option: engine: there is no such option"),
         ({"model": 3}, "neither a name nor an object"),
         ({"models": 3}, "--model: 3 does not fit"),
-        ({"models": {"default": "recorded:x", "planner": "none"}}, "--model ROLE=none: recorded:x would answer"),
+        (
+            {"models": {"default": "recorded:x", "planner": "none"}},
+            "the model for all roles, recorded:x, would answer",
+        ),
         ({"budget": 5}, "--budget: 5 does not fit"),
         ({"seeds": 1.5}, "--seeds: 1.5 does not fit"),
         ({"sampling": 3}, "--sampling: 3 does not fit"),

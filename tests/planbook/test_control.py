@@ -91,7 +91,8 @@ def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(
     assert paused > 6 * TAKES
     assert spent.seconds == pytest.approx(sittings[-1].at - sittings[0].at - paused, abs=0.3)
     printed = re.search(r"([\d.]+) s in this invocation", capfd.readouterr().out)
-    assert printed and float(printed[1]) == pytest.approx(spent.seconds, abs=0.3)
+    assert printed
+    assert float(printed[1]) == pytest.approx(spent.seconds, abs=0.3)
 
 
 @pytest.mark.deep

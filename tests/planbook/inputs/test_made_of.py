@@ -16,7 +16,7 @@ from planbook.inputs import inputs, prompt_digests
 from planbook.manuals import SHIPPED
 from planbook.planner import METHODS, Sampling
 from planbook.planner.models.recordings import read_recording
-from planbook.runs import InputChange, MadeOf, Run, changed_versions, changes
+from planbook.runs import InputChange, Run, RunInputs, changed_versions, changes
 from planbook.runs import installed as versions_module
 from tests.command import planbook
 from tests.flows import events, here, refusal
@@ -182,7 +182,7 @@ def test_a_run_of_an_older_planbook_without_inputs_is_resumed(tmp_path: Path) ->
         rewrite(tmp_path / "run", lambda file: file.pop(name))  # noqa: B023
     rewrite(tmp_path / "run", lambda file: file["versions"].pop(versions_module.CODE))
     assert here("run", "--resume", tmp_path / "run").returncode == 0
-    assert changes(None, MadeOf(data={"games": "0"})) == []
+    assert changes(None, RunInputs(data={"games": "0"})) == []
 
 
 def test_the_version_of_our_code_is_a_digest_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

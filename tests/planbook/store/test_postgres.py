@@ -148,7 +148,7 @@ def test_a_server_that_refuses_a_statement_is_not_called_lost(postgres: Server, 
         connection.execute(f"CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS $${full}$$".encode())
         event = Identifier(schema.schema, "event")
         connection.execute(SQL("CREATE TRIGGER filled BEFORE INSERT ON {} EXECUTE FUNCTION fill()").format(event))
-        with pytest.raises(BadRun, match="no space left; nothing recorded so far is lost$"):
+        with pytest.raises(BadRun, match=r"no space left; nothing recorded so far is lost$"):
             store.put("task/0", "act", 0, {})
         connection.execute(b"DROP FUNCTION fill CASCADE")
     store.put("task/0", "act", 0, {})
