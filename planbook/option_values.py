@@ -162,8 +162,8 @@ def _facts(field: FieldInfo) -> dict[str, JsonValue]:
 
 
 def default_of(field: FieldInfo) -> JsonValue:
-    """Return the default as JSON; None for a field without a default."""
-    value: JsonValue = None if field.is_required() else to_jsonable_python(field.get_default(call_default_factory=True))
+    """Return the default as JSON."""
+    value: JsonValue = to_jsonable_python(field.get_default(call_default_factory=True))
     return value
 
 

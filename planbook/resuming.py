@@ -135,7 +135,8 @@ def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, p
     ``models`` override the run's own, by role; with ``recorded``, all other roles are answered from the run's record.
     """
     with closing(Run.open(folder)) as run:
-        _check_played(run)
+        if run.imported:
+            raise BadRun(f"{run.folder} was imported, and not played here; repeat the run that it was exported from")
         config = check_config(run.config, folder)
         before = [entry.task for entry in run.entries() if entry.repeat == 0]
         tasks = _current_tasks(config, before, folder)
@@ -169,7 +170,7 @@ def prepare_fork(
         episode = read_trajectory(path := last_path(run, entry), run.store.events(path))
         models, builds = run.config.models, run.config.learning is not None
     actions = sum(len(played.steps) for played in episode.rounds)
-    if not 0 <= at <= actions:
+    if at > actions:
         raise BadArgument(f"--at {at}: {entry.task.id} has {counted(actions, 'action')}; give a number from 0 to that")
     config, change = repeat.config, [f"--without {name}" for name in without]
     new: dict[str, Any] = {"learning": None, "repeats": 1, "without": tuple(sorted({*config.without, *without}))}
@@ -215,12 +216,6 @@ def keep_recall(run: Run, fork: Fork) -> None:
         rows = list(original.store.events(last_path(original, entry), "recall"))
     for row in rows[:1]:
         run.store.put("task/0", "recall", 0, row.body)
-
-
-def _check_played(run: Run) -> None:
-    """Raise BadRun for an imported run, which was not played here."""
-    if run.imported:
-        raise BadRun(f"{run.folder} was imported, and not played here; repeat the run that it was exported from")
 
 
 def is_deterministic(config: Config) -> bool:

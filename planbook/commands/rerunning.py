@@ -104,7 +104,7 @@ def play_again(
         rerun_of="" if repeat.forked else str(folder.resolve()),
         forked=repeat.forked,
     )
-    with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run), store=store)) as second:
+    with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run))) as second:
         differed = (*repeat.changed_inputs, *_environment_changes(first, second))
         episodes = tuple(repeated_episodes(first, second))
         learnt = learned_the_same(first, second) if repeat.config.learning else None

@@ -123,14 +123,13 @@ def without_folders(config: Config) -> Config:
     def without_folder(path: Path) -> Path:
         return Path(path.name) if path.is_absolute() or path.suffix == ".py" else path
 
-    return with_paths(config, without_folder, library=Path(config.library).name)
+    return with_paths(config, without_folder)
 
 
-def with_paths(config: Config, change: OnPath, *, library: str = "") -> Config:
+def with_paths(config: Config, change: OnPath) -> Config:
     """Return the configuration with the paths of its files and folders changed."""
     names = {name: file_named(getattr(config, name), change) for name in ("env", "planner")}
-    if not library:
-        library = str(change(Path(config.library))) if Path(config.library).is_absolute() else config.library
+    library = str(change(Path(config.library))) if Path(config.library).is_absolute() else config.library
     models = {role: model_named(spec, change) for role, spec in config.models.items()}
     changed = {**names, "library": library, "models": models}
     return config.model_copy(update={name: new for name, new in changed.items() if new != getattr(config, name)})

@@ -52,7 +52,6 @@ PAUSED = "paused"
 """Key that marks a pause in an event that otherwise ends an invocation."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
 """Files that a run killed at its beginning may have left; an older planbook wrote the last one."""
-NO_COUNTS: Mapping[str, int] = {}
 
 
 class Run:
@@ -82,7 +81,7 @@ class Run:
         made_of: RunInputs | None = None,
         rerun_of: str = "",
         forked: Fork | None = None,
-        unjudgeable: Mapping[str, int] = NO_COUNTS,
+        unjudgeable: Mapping[str, int] = {},
     ) -> Self:
         """Create a run in a folder, or open the existing one if it has the same configuration. Raises BadRun.
 
@@ -356,12 +355,9 @@ def again_lines(run: Run) -> Iterator[str]:
         entry = entries[without_restart(path)]
         ending = endings.get(entry.index)
         now = "not played yet" if ending is None else _in_words(ending)
-        then = ", ".join(map(_in_words, _endings_at(run, path)))
+        rows = (row for row in run.store.events(path, "outcome") if row.scope == path)
+        then = ", ".join(_in_words(Ending.model_validate(row.body)) for row in rows)
         yield f"Played again: {entry.task.id}, which was {then}; now {now}."
-
-
-def _endings_at(run: Run, path: str) -> Sequence[Ending]:
-    return [Ending.model_validate(row.body) for row in run.store.events(path, "outcome") if row.scope == path]
 
 
 def _in_words(ending: Ending) -> str:

@@ -88,7 +88,6 @@ BELOW = ALL.where(
 )
 """Selects a scope and those below it. It is compiled once, as every episode uses it."""
 AFTER = ALL.where(EVENT.c.id > bindparam("row"), EVENT.c.kind == bindparam("of_kind"))
-NO_PARAMETERS: Mapping[str, Any] = {}
 
 
 class Store:
@@ -231,7 +230,7 @@ def _postgres() -> Any:
 
 
 def _read(
-    connection: Connection, query: Select[Any], parameters: Mapping[str, Any] = NO_PARAMETERS
+    connection: Connection, query: Select[Any], parameters: Mapping[str, Any] = {}
 ) -> Iterator[tuple[int, Event]]:
     texts: dict[str, str] = {}
     for rows in connection.execution_options(yield_per=ROWS).execute(query, parameters).partitions():

@@ -21,7 +21,7 @@ from planbook.planner import (
     never_stopped,
     no_model,
 )
-from planbook.runs import Fork, Run, is_run
+from planbook.runs import Run, is_run
 from planbook.sandbox import nearest_names
 
 ROLES = ("builder", "consolidator", "formulator")
@@ -31,11 +31,16 @@ ROLES = ("builder", "consolidator", "formulator")
 def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
     """Return the roles of a run, metered by its budget; a waiting model checks ``stopped``.
 
-    ``config`` replaces the run's own configuration of models.
+    ``config`` replaces the run's own configuration of models. The models of a forked episode repeat its recorded
+    replies first. Raises BadRun.
     """
     lock, models = threading.Lock(), dict[str, Model]()
     config = config or run.config
-    continue_fork = _continuing(run.forked) if run.forked else None
+    with_recorded: Callable[[Model], Model] | None = None
+    if run.forked:
+        from planbook.workers.recorded import RepeatedModel, replies_before
+
+        with_recorded = partial(RepeatedModel, replies_before(run.forked))
 
     def is_over() -> bool:
         run.meter.check_time()
@@ -48,20 +53,10 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
         with lock:
             if spec not in models:
                 model = open_model(spec, is_over, run.file.timeouts, strict=config.strict_recordings)
-                models[spec] = continue_fork(model) if continue_fork else model
+                models[spec] = with_recorded(model) if with_recorded else model
             return models[spec]
 
     return Roles(load, config.sampling, meter=run.meter, seed=config.seed)
-
-
-def _continuing(fork: Fork) -> Callable[[Model], Model]:
-    """Return a function that wraps the model of a forked episode, so that it repeats the recorded replies first.
-
-    Raises BadRun.
-    """
-    from planbook.workers.recorded import RepeatedModel, replies_before
-
-    return partial(RepeatedModel, replies_before(fork))
 
 
 def open_model(
