@@ -64,8 +64,8 @@ def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
         digests[f"the file of MCP servers {Path(target).name}"] = file_digest(Path(target))
     file = Path(config.env.removeprefix("module:").partition(":")[0])
     if file.suffix == ".py":
-        digests[f"the environment's file {file.name}"] = file_digest(file)
-        return digests | module_digests(file, "environment")
+        own = {} if kind == "module" else {f"the environment's file {file.name}": file_digest(file)}
+        return digests | own | module_digests(file, "environment")
     return digests | package_digests(known_environments().get(config.env, ""), "environment")
 
 

@@ -56,10 +56,6 @@ def check_env(env: str, settings: Settings) -> CommandResult:
             checked = check_environment(settings.environment(), settings.environment_options())
     except UnknownEnvironment as error:
         checked = Checked((str(error),), {}, 0, 0)
-    return _show_mistakes(env, checked)
-
-
-def _show_mistakes(env: str, checked: Checked) -> CommandResult:
     out, mistakes = console(), checked.mistakes
     lines = [*mistakes, *(f"not checked: split {split}: {why}" for split, why in checked.unchecked.items())]
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"

@@ -49,7 +49,7 @@ def join_command(run: Path, settings: Settings) -> tuple[int, Joined]:
         report = join_run(opened, hosting)
         if report.error is not None and not isinstance(report.error, EpisodeStopped):
             raise report.error
-        played = report.episodes(opened.store)
+        played = opened.store.leases.workers().count(report.worker)
     console().print(f"{counted(played, 'episode')} of {run} played here.", markup=False, soft_wrap=True)
     joined = Joined(episodes=played, model_calls=report.spent.calls, tokens=report.spent.tokens, run=str(run))
     return errors.INTERRUPTED if report.error else errors.OK, joined

@@ -59,8 +59,7 @@ class Run:
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
-        self.made_of, self.rerun_of, self.imported = file.made_of, file.rerun_of, file.imported
-        self.forked = file.forked
+        self.made_of, self.forked, self.imported = file.made_of, file.forked, file.imported
         self.unjudgeable = file.unjudgeable
         self.store, self._claim, self.file = store, claimed, file
         self.meter = Meter()

@@ -189,10 +189,6 @@ class WorkerReport(NamedTuple):
     spent: Spent = Spent()
     error: BaseException | None = None
 
-    def episodes(self, store: Store) -> int:
-        """Return the number of episodes that the worker played."""
-        return store.leases.workers().count(self.worker)
-
 
 def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport:
     """Play open episodes of a run in this process until there are none, or the run is stopped."""

@@ -12,7 +12,7 @@ from planbook.envs import Selection
 from planbook.envs.alfworld import generated
 from planbook.envs.alfworld.tasks import DATA_FOLDER, GAME_FILE
 from planbook.envs.toy import Toy
-from planbook.inputs import inputs, prompt_digests
+from planbook.inputs import data_digests, inputs, prompt_digests
 from planbook.manuals import SHIPPED
 from planbook.planner import METHODS, Sampling
 from planbook.planner.models.recordings import read_recording
@@ -118,6 +118,14 @@ def test_a_changed_environment_file_is_refused_until_it_is_allowed(
     assert "data the environment's file shifting.py: changed" in refused.stderr
     assert planbook("run", "--resume", folder, "--again", "broken", "--allow-changed").returncode == 0
     assert planbook("run", "--resume", folder).returncode == 0, "nothing is left to be played on other data"
+
+
+def test_modules_that_a_file_of_tools_imports_are_inputs(tmp_path: Path) -> None:
+    (tmp_path / "parts_of_tools.py").write_text("TEXT = 'a door'\n")
+    file = tmp_path / "tools.py"
+    file.write_text("import parts_of_tools\n\n\ndef look() -> str:\n    return parts_of_tools.TEXT\n")
+    digests = data_digests(config(env=f"module:{file}"), [])
+    assert digests.keys() == {"module", "the environment's module parts_of_tools"}
 
 
 def test_a_changed_version_is_only_reported(tmp_path: Path) -> None:
