@@ -49,7 +49,8 @@ def by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
         models = {role: model for role, model in values.items() if model != NO_MODEL}
         if DEFAULT_ROLE in models and len(models) < len(values):
             raise BadArgument(
-                f"--model ROLE=none: the model for all roles, {models[DEFAULT_ROLE]}, would answer; name one for each"
+                f"--model ROLE=none: the model for all roles, {models[DEFAULT_ROLE]}, would answer; "
+                "name the model of each other role instead"
             )
         return models
     models = {}

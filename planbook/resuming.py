@@ -25,6 +25,7 @@ from planbook.runs import (
     changes,
     decisive_changes,
     last_path,
+    model_named,
     recorded_endings,
     versions,
 )
@@ -141,7 +142,8 @@ def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, p
         before = [entry.task for entry in run.entries() if entry.repeat == 0]
         tasks = _current_tasks(config, before, folder)
         own = dict.fromkeys(config.models, f"recorded:{folder.resolve()}") if recorded else config.models
-        config = config.model_copy(update={"models": {**own, **models}})
+        given = {role: model_named(model, Path.resolve) for role, model in models.items()}
+        config = config.model_copy(update={"models": {**own, **given}})
         prices = prices or run.prices
         now = inputs(config, tasks, prices)
         found = [*changed_versions(run.versions, versions()), *changes(run.made_of, now)]

@@ -265,7 +265,7 @@ def _chosen(runs: Sequence[RunResults], where: Sequence[str]) -> list[RunResults
         chosen = [run for run in chosen if setting(run.run.config, name) == value]
         if not chosen:
             raise errors.BadArgument(
-                f"--where {short_name}={value}: no run is left; the values of {name} are {', '.join(values)}"
+                f"--where {short_name}={value}: no run is left; {name} is one of {', '.join(values)}"
             )
     return chosen
 

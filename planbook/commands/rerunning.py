@@ -21,7 +21,7 @@ from planbook.planner import Budget
 from planbook.replay import Comparison, Sameness, replay_run
 from planbook.resuming import Repeat, check_config, is_deterministic, prepare_fork, prepare_repeat
 from planbook.runs import Entry, Run, new_branch, recorded_endings
-from planbook.settings import Settings, absolute_model
+from planbook.settings import Settings
 from planbook.wording import counted
 from planbook.workers import Hosting
 
@@ -55,8 +55,7 @@ def rerun(run: Path, settings: Settings, recorded: bool) -> tuple[int, Rerun]:
     out = settings.out
     if out is not None and out.resolve() == run.resolve():
         raise errors.BadArgument(f"--out {out} is the run that is to be repeated; name another folder")
-    models = {role: absolute_model(model) for role, model in settings.models.items()}
-    repeat = prepare_repeat(run, models, recorded=recorded, prices=settings.prices)
+    repeat = prepare_repeat(run, settings.models, recorded=recorded, prices=settings.prices)
     budget = settings.budget or (repeat.budget if repeat.budget != Budget() else None)
     hosting = settings.hosting().model_copy(update={"budget": budget})
     return play_again(run, repeat, hosting, out, settings.store)
@@ -80,8 +79,7 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
     with closing(Run.open(run)) as opened:
         entry = chosen_entry(opened, episode, recorded_endings(opened))
         config = opened.config
-    models = {role: absolute_model(model) for role, model in settings.models.items()}
-    repeat = prepare_repeat(run, models, recorded=False, prices=settings.prices)
+    repeat = prepare_repeat(run, settings.models, recorded=False, prices=settings.prices)
     environment = settings.model_copy(update={"env": config.env, "env_options": config.env_options})
     new_plan = plan_code(plan, environment) if plan else None
     forked = prepare_fork(run, entry, at, repeat, new_plan, settings.without)

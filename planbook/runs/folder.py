@@ -41,9 +41,7 @@ def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise BadRun(
-                f"{runs / name} cannot be created: {error.strerror}; name another folder with --out"
-            ) from error
+            raise BadRun(f"{runs / name} cannot be created: {error.strerror}; name a folder with --out") from error
         return runs / name
     raise BadRun(f"{runs} already holds runs that began this second; name a folder with --out")
 

@@ -116,12 +116,13 @@ class SharedLock:
 class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
-    The process that ``leads`` records a lease only after a worker was lost on the episode: its own death ends the run.
+    The process that leads passes the episodes that are ``still_open``. It records a lease only after a worker was lost
+    on the episode, as its own death ends the run.
     """
 
-    def __init__(self, run: Run, steering: Steering, episodes: OpenEpisodes, *, leads: bool) -> None:
-        self._run, self._steering, self._leads = run, steering, leads
-        self._lock, self.open_episodes = SharedLock(), episodes
+    def __init__(self, run: Run, steering: Steering, still_open: OpenEpisodes | None) -> None:
+        self._run, self._steering, self._leads = run, steering, still_open is not None
+        self._lock, self.open_episodes = SharedLock(), OpenEpisodes(run) if still_open is None else still_open
         self._name = worker_name()
 
     @contextmanager
@@ -234,9 +235,7 @@ def play_in_threads(
     ``poll`` is called in this thread after each ending, and regularly. The process that leads passes the episodes that
     are ``still_open``.
     """
-    queue = EpisodeQueue(
-        run, steering, OpenEpisodes(run) if still_open is None else still_open, leads=still_open is not None
-    )
+    queue = EpisodeQueue(run, steering, still_open)
     if not queue.open_episodes:
         return True
     with workers_of(run, unsafe_no_sandbox, steering) as open_worker:
