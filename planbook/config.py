@@ -46,9 +46,15 @@ def _split_role(text: str, separator: str) -> tuple[str, str]:
 def by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
     """Return models by role, without ``none``. Raises BadArgument for two models of one role."""
     if isinstance(values, Mapping):
-        return {role: model for role, model in values.items() if model != NO_MODEL}
-    models: dict[str, str] = {}
-    for text in [values] if isinstance(values, str) else values:
+        models = {role: model for role, model in values.items() if model != NO_MODEL}
+        if DEFAULT_ROLE in models and len(models) < len(values):
+            raise BadArgument(
+                f"--model ROLE=none: the model for all roles, {models[DEFAULT_ROLE]}, would answer; "
+                "name the model of each other role instead"
+            )
+        return models
+    models = {}
+    for text in [values] if isinstance(values, str) else map(str, values):
         role, model = _split_role(text, "=")
         if role in models:
             raise BadArgument(f"--model {text}: {role} has the model {models[role]} already; name each role once")
@@ -67,11 +73,15 @@ def _sampling_by_role(values: Any) -> dict[str, Any]:
     return sampling
 
 
-def _pairs_of(flag: str) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        return value if value is None or isinstance(value, BaseModel) else pairs(value, flag)
+def reader(read: Callable[[Any], Any]) -> BeforeValidator:
+    """Return a validator that calls ``read``, but leaves a single value to pydantic, such as a model or a number."""
+    return BeforeValidator(
+        lambda value: read(value) if isinstance(value, Iterable) and not isinstance(value, BaseModel) else value
+    )
 
-    return read
+
+def _pairs_of(flag: str) -> BeforeValidator:
+    return reader(lambda value: pairs(value, flag))
 
 
 def split_names(value: Any) -> Any:
@@ -94,7 +104,7 @@ class Playing(Fields):
     planner: str = option(
         "", "The planning method: a name that `planbook planners` lists, or FILE.py:NAME.", Option("Planning")
     )
-    planner_options: Annotated[dict[str, JsonValue], BeforeValidator(_pairs_of("--planner-option"))] = option(
+    planner_options: Annotated[dict[str, JsonValue], _pairs_of("--planner-option")] = option(
         {},
         "An option of the planner: `planbook planners NAME` lists them.",
         Option("Planning", "--planner-option", metavar="NAME=VALUE", many=True),
@@ -105,13 +115,13 @@ class Playing(Fields):
         "mcp:COMMAND.",
         Option("Environment"),
     )
-    env_options: Annotated[dict[str, JsonValue], BeforeValidator(_pairs_of("--option"))] = option(
+    env_options: Annotated[dict[str, JsonValue], _pairs_of("--option")] = option(
         {},
         "An option of the environment: `planbook envs --env NAME` lists them.",
         Option("Environment", "--option", "-o", metavar="NAME=VALUE", many=True),
     )
     repeats: int = option(1, "Play every task this many times.", Option("Tasks"), ge=1)
-    limits: Annotated[Limits, BeforeValidator(_pairs_of("--limit"))] = option(
+    limits: Annotated[Limits, _pairs_of("--limit")] = option(
         Limits(),
         "A limit of each plan, for example wall_seconds=20.",
         Option("Episodes", "--limit", metavar="NAME=VALUE", many=True),
@@ -134,13 +144,13 @@ class Playing(Fields):
         Option("Library"),
         ge=100,
     )
-    models: Annotated[dict[str, str], BeforeValidator(by_role)] = option(
+    models: Annotated[dict[str, str], reader(by_role)] = option(
         {},
         "The model that answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE.py:NAME or none; for all "
         "roles or for one.",
         Option("Models", "--model", metavar="[ROLE=]MODEL", many=True),
     )
-    sampling: Annotated[dict[str, Sampling], BeforeValidator(_sampling_by_role)] = option(
+    sampling: Annotated[dict[str, Sampling], reader(_sampling_by_role)] = option(
         {},
         "A sampling parameter: temperature=0.7, builder.max_tokens=4000; seed=null sends no seed.",
         Option("Models", metavar="[ROLE.]NAME=VALUE", many=True),
@@ -212,14 +222,14 @@ class Invocation(Fields):
         "Run plans even if the kernel cannot confine them: they have your permissions.",
         Option("Running", on_resume=True),
     )
-    budget: Annotated[Budget | None, BeforeValidator(_pairs_of("--budget"))] = option(
+    budget: Annotated[Budget | None, _pairs_of("--budget")] = option(
         None,
         "A limit of the whole run, or of all runs of a command together: calls, tokens, actions, seconds or money "
         "(US dollars). A building run keeps a tenth for its manual, or formulator=SHARE.",
         Option("Spending", metavar="NAME=VALUE", many=True, on_resume=True),
     )
     prices: Path | None = option(None, "A price table of your own.", Option("Spending", metavar="FILE", on_resume=True))
-    timeouts: Annotated[Timeouts | None, BeforeValidator(_pairs_of("--timeout"))] = option(
+    timeouts: Annotated[Timeouts | None, _pairs_of("--timeout")] = option(
         None,
         "Wait at most this long for a model's server: connect=10 to accept a connection, idle=300 to send a token.",
         Option("Spending", "--timeout", metavar="NAME=SECONDS", many=True, on_resume=True),

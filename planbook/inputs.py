@@ -18,7 +18,7 @@ from planbook.manuals import DEMONSTRATIONS_FOLDER, SHIPPED
 from planbook.planner import DEFAULT_ROLE, METHODS, Sampling, is_method_file, method, registered_methods
 from planbook.planner import PROMPTS as PLANNER
 from planbook.planner import SHIPPED_PRICES as PRICES
-from planbook.runs import CONFIG_FILE, PROMPT_DIGITS, MadeOf, Run, is_run
+from planbook.runs import CONFIG_FILE, PROMPT_DIGITS, Run, RunInputs, is_run
 
 EVERYWHERE = ("repair.j2", "action_docs.j2")
 """Templates of every method that asks a model."""
@@ -29,13 +29,13 @@ TEXTS = ("rules.json", "manual.md", "skills.json", "reflections.json", "types.js
 """Files of an environment in a library; see ``planbook.manuals.knowledge``."""
 
 
-def inputs(config: Config, tasks: Sequence[Task], prices: Path | None = None) -> MadeOf:
+def inputs(config: Config, tasks: Sequence[Task], prices: Path | None = None) -> RunInputs:
     """Return the inputs that a run of these tasks would have now.
 
     Reads the files of the tasks: about 0.3 ms per game of ALFWorld, one second for the 3,553 of its training split.
     Raises EnvsError, ManualsError, PlannerError, BadRun.
     """
-    return MadeOf(
+    return RunInputs(
         data=data_digests(config, tasks),
         prompts=prompt_digests(config),
         knowledge=knowledge_digests(config),
@@ -45,9 +45,9 @@ def inputs(config: Config, tasks: Sequence[Task], prices: Path | None = None) ->
     )
 
 
-def inputs_of_graph(config: Config, prices: Path | None = None) -> MadeOf:
+def inputs_of_graph(config: Config, prices: Path | None = None) -> RunInputs:
     """Return the inputs of passes of a prompt graph; the graph itself is in the configuration."""
-    return MadeOf(
+    return RunInputs(
         prompts=graph_templates(),
         models=model_digests(config),
         prices=price_digests(config, prices),
@@ -62,10 +62,10 @@ def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
     kind, _, target = config.env.partition(":")
     if kind == "mcp" and Path(target).is_file():
         digests[f"the file of MCP servers {Path(target).name}"] = file_digest(Path(target))
-    file = Path(kind)
+    file = Path(config.env.removeprefix("module:").partition(":")[0])
     if file.suffix == ".py":
-        digests[f"the environment's file {file.name}"] = file_digest(file)
-        return digests | module_digests(file, "environment")
+        own = {} if kind == "module" else {f"the environment's file {file.name}": file_digest(file)}
+        return digests | own | module_digests(file, "environment")
     return digests | package_digests(known_environments().get(config.env, ""), "environment")
 
 

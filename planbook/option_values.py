@@ -76,7 +76,7 @@ def pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[st
     if isinstance(values, Mapping):
         return dict(values)
     parsed: dict[str, Any] = {}
-    for text in [values] if isinstance(values, str) else values:
+    for text in [values] if isinstance(values, str) else map(str, values):
         name, equals, value = text.partition("=")
         if not name or not equals:
             raise BadArgument(f"{flag} {text}: write NAME=VALUE")
@@ -119,6 +119,8 @@ def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDe
     if error["type"] in WITHOUT_VALUE:
         near = nearest_names(name, model.model_fields) if error["type"] == "extra_forbidden" else ()
         return f"{name}: {WITHOUT_VALUE[error['type']]}{f'; did you mean {near[0]}?' if near else ''}"
+    if not name:
+        return f"{error['input']} does not fit; write NAME=VALUE"
     if field is None:
         return f"{name}: {error['msg']}"
     value = str(error["input"]) if details else json.dumps(error["input"], ensure_ascii=False, default=str)
@@ -160,8 +162,8 @@ def _facts(field: FieldInfo) -> dict[str, JsonValue]:
 
 
 def default_of(field: FieldInfo) -> JsonValue:
-    """Return the default as JSON; None for a field without a default."""
-    value: JsonValue = None if field.is_required() else to_jsonable_python(field.get_default(call_default_factory=True))
+    """Return the default as JSON."""
+    value: JsonValue = to_jsonable_python(field.get_default(call_default_factory=True))
     return value
 
 

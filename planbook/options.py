@@ -37,7 +37,7 @@ CommandResult = tuple[int, BaseModel | Mapping[str, Any]]
 def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - like the options
     """Add ``--json`` to a function that returns an exit code and a result; the result is printed last."""
 
-    @click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
+    @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object, on the last line.")
     @wraps(body)
     def run(as_json: bool, **values: Any) -> int:
         with ending_in_json() if as_json else nullcontext():

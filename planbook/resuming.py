@@ -19,12 +19,13 @@ from planbook.runs import (
     Entry,
     Fork,
     InputChange,
-    MadeOf,
     Run,
+    RunInputs,
     changed_versions,
     changes,
     decisive_changes,
     last_path,
+    model_named,
     recorded_endings,
     versions,
 )
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from planbook.planner import GivenCode
 
 MADE_OF = "made_of"
-"""Key of all present inputs in the event of an invocation that found changes, or the original inputs again."""
+"""Key of all current inputs in the event of an invocation that found changes, or the original inputs again."""
 PUT_BACK = "put back what it was played with"
 
 
@@ -103,11 +104,11 @@ def _is_unfinished(run: Run) -> bool:
     return any(learned_at(run, learning_path(entry)) is None for entry in run.entries())
 
 
-def _latest_inputs(run: Run) -> MadeOf | None:
+def _latest_inputs(run: Run) -> RunInputs | None:
     """Return the inputs that were recorded last: on a resume that found changes, else when the run began."""
     rows: Any = run.store.events("run", "sitting")
     recorded = [row.body[MADE_OF] for row in rows if MADE_OF in row.body]
-    return MadeOf.model_validate(recorded[-1]) if recorded else run.made_of
+    return RunInputs.model_validate(recorded[-1]) if recorded else run.made_of
 
 
 # Repeating
@@ -135,12 +136,14 @@ def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, p
     ``models`` override the run's own, by role; with ``recorded``, all other roles are answered from the run's record.
     """
     with closing(Run.open(folder)) as run:
-        _check_played(run)
+        if run.imported:
+            raise BadRun(f"{run.folder} was imported, and not played here; repeat the run that it was exported from")
         config = check_config(run.config, folder)
         before = [entry.task for entry in run.entries() if entry.repeat == 0]
         tasks = _current_tasks(config, before, folder)
         own = dict.fromkeys(config.models, f"recorded:{folder.resolve()}") if recorded else config.models
-        config = config.model_copy(update={"models": {**own, **models}})
+        given = {role: model_named(model, Path.resolve) for role, model in models.items()}
+        config = config.model_copy(update={"models": {**own, **given}})
         prices = prices or run.prices
         now = inputs(config, tasks, prices)
         found = [*changed_versions(run.versions, versions()), *changes(run.made_of, now)]
@@ -169,7 +172,7 @@ def prepare_fork(
         episode = read_trajectory(path := last_path(run, entry), run.store.events(path), entry.task)
         models, builds = run.config.models, run.config.learning is not None
     actions = sum(len(played.steps) for played in episode.rounds)
-    if not 0 <= at <= actions:
+    if at > actions:
         raise BadArgument(f"--at {at}: {entry.task.id} has {counted(actions, 'action')}; give a number from 0 to that")
     config, change = repeat.config, [f"--without {name}" for name in without]
     new: dict[str, Any] = {"learning": None, "repeats": 1, "without": tuple(sorted({*config.without, *without}))}
@@ -215,12 +218,6 @@ def keep_recall(run: Run, fork: Fork) -> None:
         rows = list(original.store.events(last_path(original, entry), "recall"))
     for row in rows[:1]:
         run.store.put("task/0", "recall", 0, row.body)
-
-
-def _check_played(run: Run) -> None:
-    """Raise BadRun for an imported run, which was not played here."""
-    if run.imported:
-        raise BadRun(f"{run.folder} was imported, and not played here; repeat the run that it was exported from")
 
 
 def is_deterministic(config: Config) -> bool:

@@ -44,7 +44,7 @@ def _numbers_of(flag: str) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
         if isinstance(value, str):
             return tuple(_expand_ranges(value, flag)) if value else ()
-        return (value,) if isinstance(value, int) else tuple(value)
+        return tuple(value) if isinstance(value, Iterable) else (value,)
 
     return read
 

@@ -30,7 +30,7 @@ def prices_from(path: Path | None) -> Price:
 
 def without_recording(model: str) -> str:
     """Return the model that answers what is not recorded: openai:NAME for recorded:FILE+openai:NAME."""
-    return RECORDING.sub("", model, count=1)
+    return RECORDING.sub("", model)
 
 
 def check_money(models: Iterable[str], budget: Budget | None, path: Path | None) -> None:

@@ -38,7 +38,6 @@ from planbook.planner import (
     plan_attributes,
     seen_task,
 )
-from planbook.results.summary import Summary
 from planbook.sandbox import DryRun, Fault, bound_names, check, check_procedure, dry_run
 from planbook.settings import Settings
 from planbook.terminal.printing import Live
@@ -57,10 +56,6 @@ def check_env(env: str, settings: Settings) -> CommandResult:
             checked = check_environment(settings.environment(), settings.environment_options())
     except UnknownEnvironment as error:
         checked = Checked((str(error),), {}, 0, 0)
-    return _show_mistakes(env, checked)
-
-
-def _show_mistakes(env: str, checked: Checked) -> CommandResult:
     out, mistakes = console(), checked.mistakes
     lines = [*mistakes, *(f"not checked: split {split}: {why}" for split, why in checked.unchecked.items())]
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
@@ -91,10 +86,15 @@ def check_command(plan: Path, settings: Settings) -> CommandResult:
 @click.option("--strict", is_flag=True, help="Exit with 1 unless every task was solved.")
 @JSON
 def execute(plan: Path, settings: Settings, strict: bool) -> CommandResult:
-    """Run one plan file on the selected tasks and print its steps as they happen."""
+    """Run one plan file, or one procedure, on the selected tasks.
+
+    Its steps are printed as they happen if one episode is played at a time, in this process.
+    """
     if faults := check_plan(plan, settings):
         return show_checked(plan, faults)
-    code, summary = execute_plan(plan, settings)
+    in_order = settings.jobs == 1 and settings.executor == "threads"
+    given = plan_code(plan, settings).model_dump(mode="json")
+    code, summary = play_settings(settings, "code", given, watch=Live(console()) if in_order else None)
     if strict and summary.solved < summary.tasks:
         code = code or errors.BROKEN
     return code, summary
@@ -131,16 +131,6 @@ def _visible_task(environment: type[Environment], options: BaseModel | None, tas
     """Return the task as plans see it; the environment is reset to get the first observation."""
     with closing(environment(options)) as instance:
         return seen_task(task, instance.reset(task))
-
-
-def execute_plan(plan: Path, settings: Settings) -> tuple[int, Summary]:
-    """Run one plan file, or one procedure, on the selected tasks.
-
-    Its steps are printed as they happen if one episode is played at a time, in this process.
-    """
-    in_order = settings.jobs == 1 and settings.executor == "threads"
-    code = plan_code(plan, settings).model_dump(mode="json")
-    return play_settings(settings, "code", code, watch=Live(console()) if in_order else None)
 
 
 def plan_code(plan: Path, settings: Settings) -> GivenCode:

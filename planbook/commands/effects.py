@@ -48,25 +48,19 @@ def effect_command(library: Path, parts: str, settings: Settings) -> tuple[int, 
 
     One run plays with everything. Then, for each part, a run without it plays the tasks that use it.
     """
-    return effect(library, split_names(parts), settings)
-
-
-def effect(folder: Path, parts: Sequence[str], settings: Settings) -> tuple[int, Effects]:
-    """Measure on test tasks what the rules and skills of a library are worth: the named ``parts``, or all."""
-    building = RunFile.read(folder).config if is_run(folder) else None
+    building = RunFile.read(library).config if is_run(library) else None
     env = settings.env or (building.env if building else "")
-    config = test_config(settings.model_copy(update={"library": str(folder), "env": env}))
-    known = known_parts(config)
-    if unknown := sorted(set(parts) - set(known)):
+    config = test_config(settings.model_copy(update={"library": str(library), "env": env}))
+    known, chosen = known_parts(config), split_names(parts)
+    if unknown := sorted(set(chosen) - set(known)):
         raise errors.BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known)}")
     if not settings.models and not settings.planner:
         models = ", ".join(dict.fromkeys(building.models.values())) if building else ""
         raise errors.BadArgument(
-            f"name the model that plays with --model{f' ({folder} was built with {models})' if models else ''}; or "
+            f"name the model that plays with --model{f' ({library} was built with {models})' if models else ''}; or "
             "measure the procedures alone, which ask no model, with --planner procedures"
         )
-    series = Series(settings)
-    return play_effects(config, parts or known, settings.out or new_folder(config), series)
+    return play_effects(config, chosen or known, settings.out or new_folder(config), Series(settings))
 
 
 def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series) -> tuple[int, Effects]:

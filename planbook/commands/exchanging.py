@@ -76,7 +76,7 @@ def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, **
 
 @click.command(name="import")
 @click.argument("files", nargs=-1, required=True, type=READ, metavar="FILE...")
-@click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder to make for the run.")
+@click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder of the new run.")
 @JSON
 def import_command(files: tuple[Path, ...], out: Path | None) -> CommandResult:
     """Make a run from exported episodes, to report, compare and learn from."""
@@ -85,7 +85,7 @@ def import_command(files: tuple[Path, ...], out: Path | None) -> CommandResult:
     imported = import_files(files, out)
     console().print(
         f"{counted(imported.episodes, 'episode')} ({imported.solved} solved) of {', '.join(imported.environments)}, "
-        f"planned by {', '.join(imported.planners)}: see them by planbook report {imported.run}",
+        f"planned by {', '.join(imported.planners)}; see them with: planbook report {imported.run}",
         markup=False,
         soft_wrap=True,
     )
@@ -120,7 +120,8 @@ def skills_export(run: Path, out: Path | None) -> CommandResult:
 def verify(folder: Path, settings: Settings) -> CommandResult:
     """Play the skills in DIR again on the tasks of their evidence, and compare the verdicts.
 
-    DIR is one skill or a folder of several. The exit code is 1 unless every file and every verdict is as recorded.
+    DIR is one skill or a folder of several. The exit code is 0 only if every file and every verdict is as recorded; it
+    is 1 otherwise, or that of the run if the run did not end normally.
     """
     from planbook.export.skills import skill_folders
 
@@ -183,8 +184,8 @@ def _describe_export(exported: "Exported") -> str:
     where = "" if exported.out == "-" else f" in {exported.out}"
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
     empty = "; no model was asked in them, so there is nothing to write" if exported.replies == 0 else ""
-    kept = "nothing" if exported.form == "chat" else "task and ending alone"
-    partial = f"; {kept} of: {task_only}" if task_only else ""
+    kept = "nothing" if exported.form == "chat" else "only the task and ending"
+    partial = f"; {kept} of {task_only}" if task_only else ""
     missing = f"; left out: {left_out}" if left_out else ""
     return f"{lines}{counted(exported.episodes, 'episode')}{where} ({exported.form}){empty}{partial}{missing}."
 
@@ -203,9 +204,9 @@ def _check(runs: tuple[Path, ...], form: str, out: Path, *, chosen: dict[str, An
     if not runs:
         raise BadArgument("name a run to export, or print the schema with --schema")
     if wrong := [flag for name, flag in CHAT_OPTIONS.items() if chosen[name] and form != "chat"]:
-        raise BadArgument(f"{wrong[0]} chooses conversations; add --format chat")
+        raise BadArgument(f"{wrong[0]} is only for conversations; add --format chat")
     if chosen["without_prompts"] and form == "chat":
         raise BadArgument("--without-prompts leaves nothing of a conversation; use --format jsonl or parquet")
     if str(out) == "-" and (ends_in_json() or form == "parquet"):
-        reason = "Parquet is not text" if form == "parquet" else "--json ends standard output"
+        reason = "Parquet is not text" if form == "parquet" else "--json prints its result to standard output"
         raise BadArgument(f"{reason}; name a file with --out")

@@ -136,7 +136,7 @@ def planners(name: str | None) -> CommandResult:
     """List the planning methods, or show one with its options and its demonstrations for each environment."""
     chosen, unusable = ({name: method(name)}, {}) if name else _all_methods()
     out = console()
-    if name is None:
+    if not name:
         out.print(_methods_table(chosen))
         for reason in unusable.values():
             out.print(reason, style="yellow", soft_wrap=True)

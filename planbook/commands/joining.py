@@ -14,7 +14,7 @@ from planbook.resuming import check_config, notice_changes
 from planbook.runs import Run
 from planbook.settings import Settings
 from planbook.wording import counted
-from planbook.workers import Hosting, join_run
+from planbook.workers import join_run
 
 
 class Joined(BaseModel):
@@ -38,25 +38,18 @@ def join_command(run: Path, settings: Settings) -> tuple[int, Joined]:
     If the events of the run are in PostgreSQL, a copy of its folder is enough. If this process is lost, another one
     continues its episodes. This process ends when the process that plays the run ends.
     """
-    return join(run, settings.hosting())
-
-
-def join(folder: Path, hosting: Hosting) -> tuple[int, Joined]:
-    """Help to play a run that another process plays. Raises the error that stops it."""
-    with closing(Run.open(folder)) as run:
-        check_config(run.config, folder)
-        if run.config.learning is not None:
-            raise errors.BadArgument(f"{folder} is a building run, which plays one episode after another")
-        if not run.is_played:
-            raise errors.BadRun(f"no process plays {folder}; resume it with: planbook run --resume {folder}")
-        notice_changes(run, hosting)
-        report = join_run(run, hosting)
-    if report.error is not None and not isinstance(report.error, EpisodeStopped):
-        raise report.error
-    with closing(Run.open(folder)) as run:
-        played = report.episodes(run.store)
-    out = console()
-    out.print(f"{counted(played, 'episode')} of {folder} played here.", markup=False, soft_wrap=True)
-    spent = report.spent
-    joined = Joined(episodes=played, model_calls=spent.calls, tokens=spent.tokens, run=str(folder))
+    hosting = settings.hosting()
+    with closing(Run.open(run)) as opened:
+        check_config(opened.config, run)
+        if opened.config.learning is not None:
+            raise errors.BadArgument(f"{run} is a building run, which plays one episode after another")
+        if not opened.is_played:
+            raise errors.BadRun(f"no process plays {run}; resume it with: planbook run --resume {run}")
+        notice_changes(opened, hosting)
+        report = join_run(opened, hosting)
+        if report.error is not None and not isinstance(report.error, EpisodeStopped):
+            raise report.error
+        played = opened.store.leases.workers().count(report.worker)
+    console().print(f"{counted(played, 'episode')} of {run} played here.", markup=False, soft_wrap=True)
+    joined = Joined(episodes=played, model_calls=report.spent.calls, tokens=report.spent.tokens, run=str(run))
     return errors.INTERRUPTED if report.error else errors.OK, joined

@@ -76,7 +76,7 @@ def chosen_entry(run: Run, which: str, endings: dict[int, Ending]) -> Entry:
     entries = run.entries()
     if not entries:
         raise BadArgument(
-            f"{run.folder} lists no episodes: planbook 0.1 kept the passes of a prompt graph that way; see them by "
+            f"{run.folder} lists no episodes: planbook 0.1 kept the passes of a prompt graph that way; see them with: "
             f"planbook report {run.folder}"
         )
     if which == FAILED:
@@ -264,7 +264,9 @@ def _chosen(runs: Sequence[RunResults], where: Sequence[str]) -> list[RunResults
         values = sorted({setting(run.run.config, name) for run in chosen})
         chosen = [run for run in chosen if setting(run.run.config, name) == value]
         if not chosen:
-            raise errors.BadArgument(f"--where {short_name}={value}: no run is left; {name} is {', '.join(values)}")
+            raise errors.BadArgument(
+                f"--where {short_name}={value}: no run is left; {name} is one of {', '.join(values)}"
+            )
     return chosen
 
 

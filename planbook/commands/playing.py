@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from types import MappingProxyType
 
 import click
 from pydantic import JsonValue
@@ -129,7 +128,7 @@ def play(
 def play_settings(
     settings: Settings,
     planner: str,
-    options: Mapping[str, JsonValue] = MappingProxyType({}),
+    options: Mapping[str, JsonValue] = {},
     *,
     watch: Watch | None = None,
 ) -> tuple[int, Summary]:

@@ -21,7 +21,7 @@ from planbook.planner import Budget
 from planbook.replay import Comparison, Sameness, replay_run
 from planbook.resuming import Repeat, check_config, is_deterministic, prepare_fork, prepare_repeat
 from planbook.runs import Entry, Run, new_branch, recorded_endings
-from planbook.settings import Settings, absolute_model
+from planbook.settings import Settings
 from planbook.wording import counted
 from planbook.workers import Hosting
 
@@ -55,8 +55,7 @@ def rerun(run: Path, settings: Settings, recorded: bool) -> tuple[int, Rerun]:
     out = settings.out
     if out is not None and out.resolve() == run.resolve():
         raise errors.BadArgument(f"--out {out} is the run that is to be repeated; name another folder")
-    models = {role: absolute_model(model) for role, model in settings.models.items()}
-    repeat = prepare_repeat(run, models, recorded=recorded, prices=settings.prices)
+    repeat = prepare_repeat(run, settings.models, recorded=recorded, prices=settings.prices)
     budget = settings.budget or (repeat.budget if repeat.budget != Budget() else None)
     hosting = settings.hosting().model_copy(update={"budget": budget})
     return play_again(run, repeat, hosting, out, settings.store)
@@ -80,8 +79,7 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
     with closing(Run.open(run)) as opened:
         entry = chosen_entry(opened, episode, recorded_endings(opened))
         config = opened.config
-    models = {role: absolute_model(model) for role, model in settings.models.items()}
-    repeat = prepare_repeat(run, models, recorded=False, prices=settings.prices)
+    repeat = prepare_repeat(run, settings.models, recorded=False, prices=settings.prices)
     environment = settings.model_copy(update={"env": config.env, "env_options": config.env_options})
     new_plan = plan_code(plan, environment) if plan else None
     forked = prepare_fork(run, entry, at, repeat, new_plan, settings.without)
@@ -104,7 +102,7 @@ def play_again(
         rerun_of="" if repeat.forked else str(folder.resolve()),
         forked=repeat.forked,
     )
-    with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run), store=store)) as second:
+    with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run))) as second:
         differed = (*repeat.changed_inputs, *_environment_changes(first, second))
         episodes = tuple(repeated_episodes(first, second))
         learnt = learned_the_same(first, second) if repeat.config.learning else None
@@ -118,7 +116,7 @@ def play_again(
         episodes=tuple(episode for episode in episodes if episode.way is not Way.SAME),
     )
     for line in differed[len(repeat.changed_inputs) :]:
-        screen.print(f"Played with another {line}.", soft_wrap=True)
+        screen.print(f"The environment has changed: {line}.", soft_wrap=True)
     _show_result(screen, result)
     return code or (errors.BROKEN if _has_diverged(result) and result.deterministic else errors.OK), result
 
@@ -133,7 +131,7 @@ def _show_changes(out: Console, folder: Path, repeat: Repeat) -> None:
         note = f"Note: {folder} is still being played; episodes that do not end in the meantime are not compared."
         out.print(note, style="yellow", soft_wrap=True)
     if not repeat.changed_inputs:
-        out.print(f"None of the inputs of {folder} has changed since.", soft_wrap=True)
+        out.print(f"No input of {folder} has changed since it began.", soft_wrap=True)
         return
     out.print(f"Changed since {folder} began:", soft_wrap=True)
     for line in repeat.changed_inputs:
@@ -156,7 +154,7 @@ def _show_result(out: Console, result: Rerun) -> None:
     sums = result.totals
     ways = ", ".join(f"{count} {way}" for way, count in sums.by_way.items() if count)
     out.print(
-        f"{counted(sums.episodes, 'episode')} next to those of {result.rerun_of}: {ways or 'none'}.",
+        f"{counted(sums.episodes, 'episode')} compared with those of {result.rerun_of}: {ways or 'none'}.",
         soft_wrap=True,
     )
     if sums.gained or sums.lost:
@@ -172,7 +170,7 @@ def _show_result(out: Console, result: Rerun) -> None:
 
 
 class Replayed(BaseModel):
-    """Output of ``replay RUN --json``. ``by_sameness`` counts episodes; ``differences`` are by task id.
+    """Output of ``replay RUN --json``. ``by_sameness`` counts episodes; ``differences`` has the last one of each task.
 
     ``verdicts_changed`` counts episodes that were solved only in the run, or only in the replay.
     """
@@ -206,12 +204,12 @@ def compare_run(folder: Path, hosting: Hosting) -> tuple[int, Replayed]:
     begun = time.monotonic()
     out = console()
     counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})
-    differences: dict[str, Comparison] = {}
+    found: list[tuple[Entry, Comparison]] = []
 
     def on_comparison(entry: Entry, comparison: Comparison) -> None:
         counts[comparison.sameness] += 1
         if comparison.event:
-            differences[entry.task.id] = comparison
+            found.append((entry, comparison))
             out.print(f"{entry.task.id}: {comparison}", markup=False, soft_wrap=True)
 
     with closing(Run.open(folder)) as run:
@@ -223,17 +221,17 @@ def compare_run(folder: Path, hosting: Hosting) -> tuple[int, Replayed]:
         finished = replay_run(run, on_comparison, hosting)
     seconds = round(time.monotonic() - begun, 3)
     ways = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    changed = sum(bool(comparison.then) for comparison in differences.values())
+    changed = sum(bool(comparison.then) for _, comparison in found)
     verdicts = f" The verdict changed in {changed} of them." if changed else ""
     out.print(f"{counted(counts.total(), 'episode')} replayed in {seconds:.1f} s: {ways or 'none'}.{verdicts}")
     report = Replayed(
         episodes=counts.total(),
         by_sameness=dict(counts),
-        differences=differences,
+        differences={entry.task.id: comparison for entry, comparison in found},
         verdicts_changed=changed,
         seconds=seconds,
         run=str(folder),
     )
     if not finished:
         return errors.INTERRUPTED, report
-    return errors.BROKEN if differences else errors.OK, report
+    return errors.BROKEN if found else errors.OK, report

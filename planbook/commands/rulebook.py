@@ -24,7 +24,7 @@ def _group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
         raise BadArgument(f"{run.folder} is not a building run; rules come from `planbook build`")
     states = learned_in(run)
     if not states:
-        raise BadArgument(f"{run.folder} has not begun to learn; resume it by `planbook build --resume {run.folder}`")
+        raise BadArgument(f"{run.folder} has not begun to learn; resume it with: planbook build --resume {run.folder}")
     if name is None and len(states) > 1:
         raise BadArgument(f"this run keeps rules by task type; name one with --group: {', '.join(sorted(states))}")
     chosen = name or next(iter(states))

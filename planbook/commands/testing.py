@@ -108,9 +108,8 @@ class Series:
         return code, summary
 
     def _remaining(self) -> Budget | None:
-        if self._hosting.budget is None:
-            return None
-        return remaining(self._hosting.budget, sum(map(self._spent, self._played), Spent()))
+        budget = self._hosting.budget
+        return budget and remaining(budget, sum(map(self._spent, self._played), Spent()))
 
     def _spent(self, folder: Path) -> Spent:
         with closing(Run.open(folder)) as run:

@@ -16,7 +16,7 @@ from planbook.envs import file_digest
 from planbook.errors import BadArgument, BadRun
 from planbook.export.files import BadEpisode, read_episodes
 from planbook.planner import Trajectory, TrajectoryRow, rows_of
-from planbook.runs import RUNS, Entry, Imported, ImportOrigin, ReadFile, Run, new_folder
+from planbook.runs import RUNS, Entry, Imported, ImportedFile, ImportOrigin, Run, new_folder
 
 SHOWN = 30
 """Number of faults that are listed; more are counted."""
@@ -44,7 +44,7 @@ class _Files:
     """The files read so far, the origins of their episodes, and all faults."""
 
     def __init__(self) -> None:
-        self.files: list[ReadFile] = []
+        self.files: list[ImportedFile] = []
         self.facts: list[dict[str, Any]] = []
         self.environments: set[str] = set()
         self.solved = 0
@@ -74,7 +74,7 @@ class _Files:
                 yield episode
         if is_empty:
             self.faults.append(f"{path}: it has no episodes")
-        self.files.append(ReadFile(name=path.name, sha256=sha256, episodes=len(self.facts) - first_episode))
+        self.files.append(ImportedFile(name=path.name, sha256=sha256, episodes=len(self.facts) - first_episode))
 
     @property
     def imported(self) -> Imported:

@@ -29,7 +29,10 @@ RETRY_SECONDS = 0.05
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
-    """Create a folder named after the time and ``name``, by default environment and planner. Raises BadRun."""
+    """Create a folder named after the current time and ``name`` (by default, the environment and the planner).
+
+    Raises BadRun.
+    """
     name = name or f"{Path(config.env.partition(':')[0]).stem}-{Path(config.planner.partition(':')[0]).stem}"
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{name}"
     for name in (stem, *(f"{stem}-{number}" for number in range(2, 1000))):
@@ -38,13 +41,13 @@ def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise BadRun(f"{runs / name} cannot be made: {error.strerror}; name another folder with --out") from error
+            raise BadRun(f"{runs / name} cannot be created: {error.strerror}; name a folder with --out") from error
         return runs / name
     raise BadRun(f"{runs} already holds runs that began this second; name a folder with --out")
 
 
 def new_branch(run: Path, name: str) -> Path:
-    """Return a free folder for a fork of a run, which the fork creates."""
+    """Return an unused path for the folder of a fork; the fork creates it."""
     folders = (run / BRANCHES / stem for stem in (name, *(f"{name}-{number}" for number in range(2, 1000))))
     return next(folder for folder in folders if not folder.exists())
 
@@ -104,10 +107,10 @@ PROMPT_DIGITS = 16
 
 
 def with_present_paths(config: Config, folder: Path, digests: Collection[str] = ()) -> Config:
-    """Return the configuration with the present paths of an environment, method, library, script or recording.
+    """Return the configuration with the current paths of its environment, method, library, scripts and recordings.
 
     A path that exists is kept. Otherwise the last parts of the path are looked for beside the run, in the folders above
-    it, and in the working folder. A file that would be executed must have one of the recorded ``digests``.
+    it, and in the current folder. A file that would be executed must have one of the recorded ``digests``.
     """
     return with_paths(config, lambda path: _find(path, folder, digests))
 
@@ -118,14 +121,13 @@ def without_folders(config: Config) -> Config:
     def without_folder(path: Path) -> Path:
         return Path(path.name) if path.is_absolute() or path.suffix == ".py" else path
 
-    return with_paths(config, without_folder, library=Path(config.library).name)
+    return with_paths(config, without_folder)
 
 
-def with_paths(config: Config, change: OnPath, *, library: str = "") -> Config:
+def with_paths(config: Config, change: OnPath) -> Config:
     """Return the configuration with the paths of its files and folders changed."""
     names = {name: file_named(getattr(config, name), change) for name in ("env", "planner")}
-    if not library:
-        library = str(change(Path(config.library))) if Path(config.library).is_absolute() else config.library
+    library = str(change(Path(config.library))) if Path(config.library).is_absolute() else config.library
     models = {role: model_named(spec, change) for role, spec in config.models.items()}
     changed = {**names, "library": library, "models": models}
     return config.model_copy(update={name: new for name, new in changed.items() if new != getattr(config, name)})
@@ -148,7 +150,7 @@ def model_named(model: str, change: OnPath) -> str:
         return f"{kind}:{change(Path(rest))}"
     if kind == "scripted":
         path, _, name = rest.rpartition(":")
-        return f"{kind}:{change(Path(path))}:{name}"
+        return f"{kind}:{change(Path(path))}:{name}" if path else model
     if kind != "recorded" or (RECORDINGS / f"{rest}.jsonl").is_file():
         return model
     path, plus, inner = rest.partition("+")
@@ -156,7 +158,7 @@ def model_named(model: str, change: OnPath) -> str:
 
 
 def _find(path: Path, folder: Path, digests: Collection[str]) -> Path:
-    """Return the present path of a file or folder; its old path if it is not found."""
+    """Return the current path of a file or folder; its old path if it is not found."""
     if path.exists():
         return path
     for parent in (*folder.resolve().parents[:SEARCHED_PARENTS], Path.cwd()):
@@ -172,7 +174,7 @@ def _has_digest(path: Path, digests: Collection[str]) -> bool:
     return digest in digests or digest[:PROMPT_DIGITS] in digests
 
 
-class MadeOf(BaseModel):
+class RunInputs(BaseModel):
     """The inputs of a run apart from versions. All but the seeds are digests (SHA-256, shortened for prompts), by name.
 
     ``knowledge`` has library, start and demonstrations; ``models`` has recordings and scripts. ``seeds`` has the seed
@@ -194,7 +196,7 @@ class MadeOf(BaseModel):
         return frozenset({*self.data.values(), *self.prompts.values(), *self.models.values()} - {""})
 
 
-class ReadFile(BaseModel):
+class ImportedFile(BaseModel):
     """An imported file; ``sha256`` is the digest of its bytes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -218,7 +220,7 @@ class Imported(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    files: tuple[ReadFile, ...]
+    files: tuple[ImportedFile, ...]
     origins: tuple[ImportOrigin, ...] = Field(default=())
 
     def facts_of(self, index: int) -> dict[str, Any]:
@@ -228,7 +230,7 @@ class Imported(BaseModel):
 
 
 class Fork(BaseModel):
-    """The origin of a forked run: an episode of another run, and the number ``at`` of its actions that are kept."""
+    """The origin of a forked run: an episode of another run, and ``at``, the number of its actions that are kept."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -262,15 +264,16 @@ class RunFile(BaseModel):
     unsafe_no_sandbox: bool = Field(default=False, exclude_if=lambda unsafe: not unsafe)
     """True if plans may run where the kernel cannot confine them."""
     store: Schema | None = None
-    """The place of the events, if it is not the folder."""
-    made_of: MadeOf | None = None
+    """Where the events are stored, if not in the folder."""
+    made_of: RunInputs | None = None
     rerun_of: str = ""
     reworded_replies: int = Field(default=0, exclude_if=lambda number: not number)
     """Number of recorded replies to prompts whose wording has changed since."""
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
     """Number of selected tasks that are not played because the environment cannot judge them, by reason."""
     answering: str = Field(default="", exclude_if=lambda action: not action)
-    """The action that delivers an answer, in an environment that is not installed: reading the run does not load it."""
+    """The action that delivers an answer, recorded only if the environment is not an installed one, since reading a run
+    does not load it."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
     """All milestones of such an environment."""
     forked: Fork | None = Field(default=None, exclude_if=lambda forked: forked is None)
@@ -280,7 +283,7 @@ class RunFile(BaseModel):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the file in a run's folder, with the present paths of files that were moved with it. Raises BadRun."""
+        """Read the file in a run's folder, with the current paths of files that were moved with it. Raises BadRun."""
         try:
             file = cls.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
             digests = file.made_of.digests if file.made_of else frozenset[str]()
@@ -288,10 +291,11 @@ class RunFile(BaseModel):
         except FileNotFoundError as error:
             raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of one") from error
         except ValidationError as error:
-            first, *others = validation_faults(error, "the whole")
+            first, *others = validation_faults(error, "the whole file")
             more = f", and {len(others)} more" if others else ""
             raise BadRun(
-                f"{folder / CONFIG_FILE} is not that of a run, or is from a later planbook: {first}{more}"
+                f"{folder / CONFIG_FILE} is not the run.json of a run, or was written by a later version of planbook: "
+                f"{first}{more}"
             ) from error
         except (OSError, UnicodeDecodeError) as error:
             raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error

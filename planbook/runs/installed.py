@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from planbook import PACKAGES, __version__
 from planbook.envs import folder_digest, package_version, texts_digest
-from planbook.runs.folder import MadeOf
+from planbook.runs.folder import RunInputs
 
 RECORDED_PACKAGES = (
     "RestrictedPython",
@@ -104,12 +104,12 @@ def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[In
     return [InputChange(VERSIONS, name, was, now.get(name)) for name, was in then.items() if now.get(name) != was]
 
 
-def changes(then: MadeOf | None, now: MadeOf) -> list[InputChange]:
+def changes(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
     """Return the changed inputs; runs of an older planbook do not record them."""
     return [change for part in NAMES for change in _part_changes(part, then, now)] if then else []
 
 
-def _part_changes(part: str, then: MadeOf, now: MadeOf) -> Iterator[InputChange]:
+def _part_changes(part: str, then: RunInputs, now: RunInputs) -> Iterator[InputChange]:
     before: dict[str, str] = getattr(then, part)
     after: dict[str, str] = getattr(now, part)
     for name in {**before, **after}:

@@ -22,8 +22,8 @@ from planbook.runs.folder import (
     Entry,
     Fork,
     Imported,
-    MadeOf,
     RunFile,
+    RunInputs,
     claim_folder,
     index_of,
     is_claimed,
@@ -52,7 +52,6 @@ PAUSED = "paused"
 """Key that marks a pause in an event that otherwise ends an invocation."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
 """Files that a run killed at its beginning may have left; an older planbook wrote the last one."""
-NO_COUNTS: Mapping[str, int] = {}
 
 
 class Run:
@@ -60,8 +59,7 @@ class Run:
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
-        self.made_of, self.rerun_of, self.imported = file.made_of, file.rerun_of, file.imported
-        self.forked = file.forked
+        self.made_of, self.forked, self.imported = file.made_of, file.forked, file.imported
         self.unjudgeable = file.unjudgeable
         self.store, self._claim, self.file = store, claimed, file
         self.meter = Meter()
@@ -79,10 +77,10 @@ class Run:
         tasks: Sequence[Task],
         *,
         store: str | None = None,
-        made_of: MadeOf | None = None,
+        made_of: RunInputs | None = None,
         rerun_of: str = "",
         forked: Fork | None = None,
-        unjudgeable: Mapping[str, int] = NO_COUNTS,
+        unjudgeable: Mapping[str, int] = {},
     ) -> Self:
         """Create a run in a folder, or open the existing one if it has the same configuration. Raises BadRun.
 
@@ -101,26 +99,29 @@ class Run:
             return cls._open_same(folder, config, store)
         if foreign := sorted(name for name in files if not any(fnmatchcase(name, own) for own in OWN_FILES)):
             raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
-        claim = claim_folder(folder)
-        for name in files:
-            (folder / name).unlink()
-        schema = begin_schema(store) if store else None
-        file = RunFile(
-            config=config,
-            begun=datetime.now(UTC).isoformat(timespec="seconds"),
-            versions=versions(),
-            store=schema and schema.redacted(),
-            made_of=made_of,
-            rerun_of=rerun_of,
-            forked=forked,
-            unjudgeable=dict(unjudgeable),
-            **_declared(config.env),
-        )
-        run = cls(folder, file, Store(schema or folder / STORE_FILE), claim)
-        run.is_new = True
-        run.store.claim()
-        run._record_entries(tasks)
-        file.write(folder)
+        with ExitStack() as cleanup:
+            claim = claim_folder(folder)
+            cleanup.callback(os.close, claim)
+            for name in files:
+                (folder / name).unlink()
+            schema = begin_schema(store) if store else None
+            file = RunFile(
+                config=config,
+                begun=datetime.now(UTC).isoformat(timespec="seconds"),
+                versions=versions(),
+                store=schema and schema.redacted(),
+                made_of=made_of,
+                rerun_of=rerun_of,
+                forked=forked,
+                unjudgeable=dict(unjudgeable),
+                **_declared(config.env),
+            )
+            run = cls(folder, file, cleanup.enter_context(closing(Store(schema or folder / STORE_FILE))), claim)
+            run.is_new = True
+            run.store.claim()
+            run._record_entries(tasks)
+            file.write(folder)
+            cleanup.pop_all()
         return run
 
     @classmethod
@@ -142,7 +143,7 @@ class Run:
             raise BadRun(f"{folder / STORE_FILE} cannot be read as a run's store: it is empty; put it back")
         if to_play and file.imported is not None:
             raise BadRun(
-                f"{folder} was imported, and cannot be played or added to; learn from it by `planbook build --from`"
+                f"{folder} was imported, and cannot be played or added to; learn from it with `planbook build --from`"
             )
         with ExitStack() as cleanup:
             claim = claim_folder(folder) if to_play else None
@@ -323,8 +324,13 @@ def recorded_endings(run: Run) -> dict[int, Ending]:
 
 
 def last_path(run: Run, entry: Entry) -> str:
-    """Return the scope of an episode's last attempt that ended."""
-    return [row.scope for row in run.store.events(entry.path, "outcome")][-1]
+    """Return the scope of an episode's last attempt that ended. Raises BadArgument if none has."""
+    ended = [row.scope for row in run.store.events(entry.path, "outcome")]
+    if not ended:
+        raise BadArgument(
+            f"{entry.task.id} (episode {entry.index}) has not ended; resume its run: planbook run --resume {run.folder}"
+        )
+    return ended[-1]
 
 
 def broken_paths(run: Run) -> list[str]:
@@ -348,12 +354,9 @@ def again_lines(run: Run) -> Iterator[str]:
         entry = entries[without_restart(path)]
         ending = endings.get(entry.index)
         now = "not played yet" if ending is None else _in_words(ending)
-        then = ", ".join(map(_in_words, _endings_at(run, path)))
+        rows = (row for row in run.store.events(path, "outcome") if row.scope == path)
+        then = ", ".join(_in_words(Ending.model_validate(row.body)) for row in rows)
         yield f"Played again: {entry.task.id}, which was {then}; now {now}."
-
-
-def _endings_at(run: Run, path: str) -> Sequence[Ending]:
-    return [Ending.model_validate(row.body) for row in run.store.events(path, "outcome") if row.scope == path]
 
 
 def _in_words(ending: Ending) -> str:

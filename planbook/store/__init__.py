@@ -1,7 +1,7 @@
 """The store of a run: everything that happens, in one append-only table of events.
 
 ``store`` reads and writes events, and provides the journal of each episode. The ``tables`` are in a file (``sqlite``)
-or in a schema of a PostgreSQL database (``postgres``). Beside the events they hold the state that the processes of a
+or in a schema of a PostgreSQL database (``postgres``). Besides the events, they hold the state that the processes of a
 run share: money and calls spent and reserved, and leases on episodes.
 """
 

@@ -21,10 +21,11 @@ from planbook.store.tables import EVENT, METADATA, EventRow, Schema, without_pas
 DEFAULTS: Mapping[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 30,
+    "keepalives_interval": 10,
     "tcp_user_timeout": 60_000,
     "application_name": "planbook",
 }
-"""Defaults of a connection, with which a lost server is noticed within about a minute."""
+"""Defaults of a connection, with which the loss of the server is noticed within about a minute."""
 HEARTBEAT = (
     b"SET tcp_keepalives_idle = 20",
     b"SET tcp_keepalives_interval = 10",
@@ -48,7 +49,7 @@ ORDER BY place
 """
 """Adds events and texts in one statement: one transaction and one round trip to the server."""
 LOCK_KEY = "((SELECT oid::bigint << 32 FROM pg_namespace WHERE nspname = %s) | %s)"
-"""The key of the advisory lock with a number in one run; all runs in a database share one space of keys."""
+"""The key of the advisory lock with a number in one run; all runs in a database share one key space."""
 TRY_LOCK, UNLOCK = f"SELECT pg_try_advisory_lock({LOCK_KEY})", f"SELECT pg_advisory_unlock({LOCK_KEY})"
 PLAYING, FIRST_EPISODE = 0, 1
 """The number of the lock on playing the run, and that of the lock on the first episode."""
@@ -72,7 +73,10 @@ def begin_schema(place: Schema) -> None:
     with closing(_connect(place)) as connection:
         encoding = connection.info.parameter_status("server_encoding")
         if encoding not in ENCODINGS:
-            raise BadRun(f"{place}: the database is in {encoding}; make one with: createdb --encoding UTF8 NAME")
+            raise BadRun(
+                f"{place}: the database's encoding is {encoding}; create one with: "
+                "createdb --template template0 --encoding UTF8 --locale C NAME"
+            )
         try:
             connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(place.schema)))
         except InsufficientPrivilege as error:
@@ -93,11 +97,20 @@ def begin_schema(place: Schema) -> None:
 
 
 def _not_created(place: Schema, error: BaseException) -> BadRun:
-    return BadRun(f"{place} could not be created: {_first_line(error)}; begin the run again when the database answers")
+    again = "begin the run again when the database can be reached"
+    remedy = again if _is_lost(error) else "name another database with --store"
+    return BadRun(f"{place} could not be created: {_first_line(error)}; {remedy}")
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Return whether an error means that the connection is lost, and not that the server refused a statement."""
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))  # connection exception, shutdown
 
 
 class Postgres:
-    """The tables in a schema: one connection writes, one holds locks, others read."""
+    """The tables in a schema. One connection writes events, one holds locks, and a pool does the rest."""
 
     def __init__(self, place: Schema, *, to_write: bool) -> None:
         self._place = place
@@ -118,9 +131,8 @@ class Postgres:
         """Write events, and texts that may exist already, in one transaction. Raises BadRun."""
         hashes = sorted(texts)  # the same order in all processes, so that two writers of the same texts cannot deadlock
         columns = [hashes, [texts[digest] for digest in hashes], *map(list, zip(*rows, strict=True))]
+        assert self._writer is not None
         try:
-            if self._writer is None:
-                raise psycopg.OperationalError("it was opened to read, or is closed")
             self._writer.execute(SQL(ADD).format(**self._names), columns)
         except UniqueViolation as error:
             raise BadRun(
@@ -220,7 +232,7 @@ class Postgres:
 
     def _cannot(self, what: str, error: BaseException) -> BadRun:
         """Return the error to raise; after a lost connection it names the first cause."""
-        if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        if not _is_lost(error):
             return BadRun(f"{self._place} cannot be {what}: {_first_line(error)}; nothing recorded so far is lost")
         self._lost = self._lost or _first_line(error)
         return BadRun(
@@ -245,16 +257,19 @@ def check_host(place: Schema) -> None:
     try:
         parameters = conninfo_to_dict(place.url)
     except psycopg.Error as error:
-        raise BadRun(f"{without_password(place.url)} is no URL of a database: {_first_line(error)}") from error
+        raise BadRun(f"{without_password(place.url)} is not a database URL: {_first_line(error)}") from error
     if others := sorted(parameters.keys() - URL_PARAMETERS):
-        raise BadRun(f"{place}: run.json has the parameters {', '.join(others)}, which only your own URL may have")
+        raise BadRun(
+            f"{place}: the URL in run.json has the parameters {', '.join(others)}, which are accepted only "
+            "in a URL that you give yourself"
+        )
     given = (parameters.get(name) for name in ("host", "hostaddr"))
     hosts = {host for value in given if value for host in str(value).split(",")}
     named = os.environ.get("PGHOST", "").split(",")
     if foreign := sorted(host for host in hosts if host not in named and not LOCAL_HOST.fullmatch(host)):
         raise BadRun(
             f"{place}: run.json names a server on another machine, which would get your user name and password; "
-            f"if you trust it, name it, too: PGHOST={','.join(foreign)}"
+            f"if you trust it, set PGHOST={','.join(foreign)}"
         )
 
 

@@ -69,8 +69,7 @@ class Sqlite:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        if self._writer is None:
-            raise sqlite3.OperationalError("it was opened to read, or is closed")
+        assert self._writer is not None
         with self._writer as writer:
             writer.execute("BEGIN IMMEDIATE")
             yield writer
@@ -131,7 +130,7 @@ class Sqlite:
 
 @contextmanager
 def _locked(descriptor: int, byte: int) -> Iterator[None]:
-    """Lock one byte while entered, after waiting for its owner. The lock belongs to the open file, not the process."""
+    """Lock one byte until the block ends, after waiting for its owner. It belongs to the file, not the process."""
     _lock(descriptor, byte, fcntl.F_OFD_SETLKW)
     try:
         yield
@@ -161,8 +160,12 @@ def _open_writer(path: Path) -> sqlite3.Connection:
 
 
 def _open_engine(path: Path, *, to_write: bool) -> Engine:
-    """Return an engine for the file; one that only reads works even in a folder without write permission."""
+    """Return an engine for the file; one that only reads works even in a folder without write permission.
+
+    There SQLite can read the file only if it is ``immutable``. It then ignores the log of a process that plays the run.
+    """
     mode = "rwc" if to_write else "ro"
-    fixed = "" if to_write or os.access(path.parent, os.W_OK) else "&immutable=1"
+    logged = path.with_name(f"{path.name}-wal").exists()
+    fixed = "" if to_write or logged or os.access(path.parent, os.W_OK) else "&immutable=1"
     url = f"sqlite:///file:{quote(str(path))}?mode={mode}{fixed}&uri=true"
     return create_engine(url, connect_args={"timeout": 30, "check_same_thread": False}, max_overflow=-1)

@@ -88,7 +88,6 @@ BELOW = ALL.where(
 )
 """Selects a scope and those below it. It is compiled once, as every episode uses it."""
 AFTER = ALL.where(EVENT.c.id > bindparam("row"), EVENT.c.kind == bindparam("of_kind"))
-NO_PARAMETERS: Mapping[str, Any] = {}
 
 
 class Store:
@@ -102,7 +101,7 @@ class Store:
             self._stored_texts |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
 
     def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
-        """Add one event and commit it. Raises BadRun if it exists."""
+        """Add one event and commit it. Raises BadRun if it exists already, or cannot be written."""
         self.put_all([(scope, kind, n, body)])
 
     def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:
@@ -192,26 +191,26 @@ def begin_schema(url: str) -> Schema:
     """Create a schema for a new run in a PostgreSQL database. Raises BadArgument, BadRun, MissingRequirement."""
     place = Schema.new(url)
     _postgres().begin_schema(place)
-    _NAMED.add(without_password(url))
+    _GIVEN[without_password(url)] = url
     return place
 
 
-_NAMED: set[str] = set()
-"""The URLs that the user of this process has given, without passwords."""
+_GIVEN: dict[str, str] = {}
+"""The URLs that the user of this process has given, by the URL without the password."""
 
 
 def recorded_place(place: Schema, url: str | None) -> Schema:
-    """Return a place from run.json, with the password in ``url`` if that is of the same database.
+    """Return a place from run.json, with the password from the URL that the user gave for the same database.
 
-    Raises BadRun for a server on another machine that the user has named neither by a URL nor by PGHOST: a stranger may
-    have written run.json. Raises MissingRequirement.
+    The user gave it as ``url`` or earlier in this process. Raises BadRun for a server on another machine that the user
+    has named neither by a URL nor by PGHOST: a stranger may have written run.json. Raises MissingRequirement.
     """
-    if url and without_password(url) == without_password(place.url):
-        _NAMED.add(place.url)
-        return replace(place, url=url)
-    if place.url not in _NAMED:
+    if url:
+        _GIVEN[without_password(url)] = url
+    given = _GIVEN.get(without_password(place.url))
+    if given is None:
         _postgres().check_host(place)
-    return place
+    return replace(place, url=given or place.url)
 
 
 def _open(place: Place, *, to_write: bool) -> "Sqlite | Postgres":
@@ -231,7 +230,7 @@ def _postgres() -> Any:
 
 
 def _read(
-    connection: Connection, query: Select[Any], parameters: Mapping[str, Any] = NO_PARAMETERS
+    connection: Connection, query: Select[Any], parameters: Mapping[str, Any] = {}
 ) -> Iterator[tuple[int, Event]]:
     texts: dict[str, str] = {}
     for rows in connection.execution_options(yield_per=ROWS).execute(query, parameters).partitions():

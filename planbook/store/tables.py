@@ -171,7 +171,7 @@ class Schema:
         """Return a schema with a new name, to be created. Raises BadArgument unless the URL is for PostgreSQL."""
         if not url.startswith(URL_STARTS):
             option = f"--store {without_password(url)}"
-            raise BadArgument(f"{option}: write postgresql://USER@HOST/DATABASE; without --store it is a file")
+            raise BadArgument(f"{option}: write postgresql://USER@HOST/DATABASE; without --store, a file is used")
         return cls(url, f"planbook_{datetime.now():%Y%m%d_%H%M%S}_{secrets.token_hex(3)}")
 
     def redacted(self) -> Self:

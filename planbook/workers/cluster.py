@@ -33,7 +33,7 @@ LOOK_SECONDS = 1.0
 OWN_SILENCE, JOINED_SILENCE = 2.0, 30.0
 """Seconds that a part of our own cluster, or of one that we joined, may be silent. Nobody restarts the head of our own;
 that of another may come back within the minute that Ray waits for it."""
-LOCAL_ADDRESSES = ("", "local", "auto")
+LOCAL_ADDRESSES = ("local", "auto")
 """Addresses of a cluster that Ray starts, or finds, on this machine."""
 
 
@@ -41,7 +41,7 @@ class RemoteJob:
     """An actor that carries out one job in a process of the cluster."""
 
     def begin(self) -> None:
-        """Return once the process runs."""
+        """Return once the process is running."""
 
     def carry_out(self, job: Job) -> WorkerReport:
         """Return the report of the job."""
@@ -70,10 +70,10 @@ def work_in_actor(job: Job, check: Callable[[], None]) -> Any:
 
 @contextmanager
 def on_the_cluster(jobs: int) -> Iterator[WorkerPlaces]:
-    """Yield places for as many actors as the cluster has processors.
+    """Yield a place for each processor of the cluster, at most ``jobs`` and at least one.
 
     The cluster is the one that this process has already joined, else the one at RAY_ADDRESS, else a new one on this
-    machine, which ends with this process.
+    machine, which ends with the context.
     """
     ray = importlib.import_module("ray")
     joined = ray.is_initialized()

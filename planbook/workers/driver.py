@@ -202,10 +202,9 @@ def join_run(run: Run, hosting: Hosting) -> WorkerReport:
 
 def places_opener(executor: Executor) -> OpenPlaces:
     """Return the function that opens an executor's places. Raises MissingRequirement."""
-    return _open_ray() if executor == "ray" else on_this_machine
+    if executor != "ray":
+        return on_this_machine
 
-
-def _open_ray() -> OpenPlaces:
     from planbook.workers.cluster import check_cluster, on_the_cluster
 
     try:

@@ -1,5 +1,6 @@
 """Play one episode of a run to its end, from its beginning or from its record."""
 
+import logging
 from collections.abc import Callable
 
 from pydantic import BaseModel
@@ -24,6 +25,8 @@ from planbook.runs import DIVERGED, Entry, Run, set_aside
 from planbook.sandbox import Sandbox
 from planbook.store import Watch, started_over
 from planbook.workers.steering import append
+
+LOG = logging.getLogger(__name__)
 
 
 class EpisodeWorker:
@@ -54,10 +57,13 @@ class EpisodeWorker:
         return self._environment
 
     def drop_environment(self) -> None:
-        """Close the environment; the next episode gets a new one."""
-        if self._environment is not None:
-            self._environment.close()
-            self._environment = None
+        """Close the environment; the next episode gets a new one. An error in closing it ends no run."""
+        environment, self._environment = self._environment, None
+        if environment is not None:
+            try:
+                environment.close()
+            except Exception as error:
+                LOG.warning("%s could not be closed: %s: %s", environment.name, type(error).__name__, error)
 
     def episode(
         self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None

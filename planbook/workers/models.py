@@ -1,7 +1,7 @@
 """The models of a run, opened when a role first asks. Their modules are imported only then."""
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Set
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from planbook.planner import (
     never_stopped,
     no_model,
 )
-from planbook.runs import Fork, Run, is_run
+from planbook.runs import Run, is_run
 from planbook.sandbox import nearest_names
 
 ROLES = ("builder", "consolidator", "formulator")
@@ -31,11 +31,16 @@ ROLES = ("builder", "consolidator", "formulator")
 def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
     """Return the roles of a run, metered by its budget; a waiting model checks ``stopped``.
 
-    ``config`` replaces the run's own configuration of models.
+    ``config`` replaces the run's own configuration of models. The models of a forked episode repeat its recorded
+    replies first. Raises BadRun.
     """
     lock, models = threading.Lock(), dict[str, Model]()
     config = config or run.config
-    continue_fork = _continuing(run.forked) if run.forked else None
+    with_recorded: Callable[[Model], Model] | None = None
+    if run.forked:
+        from planbook.workers.recorded import RepeatedModel, replies_before
+
+        with_recorded = partial(RepeatedModel, replies_before(run.forked))
 
     def is_over() -> bool:
         run.meter.check_time()
@@ -48,17 +53,10 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
         with lock:
             if spec not in models:
                 model = open_model(spec, is_over, run.file.timeouts, strict=config.strict_recordings)
-                models[spec] = continue_fork(model) if continue_fork else model
+                models[spec] = with_recorded(model) if with_recorded else model
             return models[spec]
 
     return Roles(load, config.sampling, meter=run.meter, seed=config.seed)
-
-
-def _continuing(fork: Fork) -> Callable[[Model], Model]:
-    """Return a function that makes a model of a forked episode, given the model that continues it. Raises BadRun."""
-    from planbook.workers.recorded import RepeatedModel, replies_before
-
-    return partial(RepeatedModel, replies_before(fork))
 
 
 def open_model(
@@ -98,7 +96,10 @@ def _list_shipped(name: str) -> str:
 
 
 def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
-    """Check that every role that will be asked, ``more`` included, has a model. Raises BadArgument, ModelError."""
+    """Check that every role that will be asked, ``more`` included, has a model, and that each model can be opened.
+
+    Raises BadArgument, BadRun, ModelError, UnknownEnvironment.
+    """
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
     from_options = set() if config.copies else {*strategy.named(options, config.environment.name)}
@@ -108,21 +109,23 @@ def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
         allowed |= {role for other in METHODS.values() for role in other.roles}
     if unknown := sorted({*config.models, *config.sampling} - allowed):
         raise BadArgument(f"there is no role {unknown[0]!r}; the roles are {', '.join(sorted(allowed))}")
-    without_model = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT_ROLE))}
+    models = {role: config.models.get(role) or config.models.get(DEFAULT_ROLE) for role in sorted(roles)}
+    without_model = {role for role, model in models.items() if not model}
     if missing := sorted(without_model - _never_asked(config, without_model - {*more})):
         raise BadArgument(
             f"{config.title} asks a model ({', '.join(missing)}): name one with --model, for example "
             "--model openai:NAME (with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or recorded:FILE"
         )
-    for role in roles - without_model:
-        open_model(config.models.get(role) or config.models[DEFAULT_ROLE])
+    for model in dict.fromkeys(filter(None, models.values())):
+        open_model(model)
 
 
-def _never_asked(config: Config, roles: Collection[str]) -> set[str]:
-    """Return the roles that the method does not ask in this run. Opens an environment, as goals may decide that."""
+def _never_asked(config: Config, roles: Set[str]) -> set[str]:
+    """Return the roles that the method does not ask in this run. Opens an environment, since its goals may decide."""
     strategy = method(config.planner)
-    if strategy.sometimes.keys().isdisjoint(roles):
+    uncertain = strategy.sometimes.keys() & roles
+    if not uncertain:
         return set()
     options = strategy.options.model_validate(config.planner_options)
     with closing(config.environment(config.environment_options)) as environment:
-        return {role for role in roles if not strategy.asks(role, options, environment)}
+        return {role for role in uncertain if not strategy.asks(role, options, environment)}

@@ -1,4 +1,4 @@
-"""Places where workers run outside this process, and those on this machine: a new process for each worker."""
+"""Places where workers run outside this process. On this machine, each worker gets a new process."""
 
 import json
 import os
@@ -38,7 +38,7 @@ OpenPlaces = Callable[[int], AbstractContextManager[WorkerPlaces]]
 
 @contextmanager
 def on_this_machine(jobs: int) -> Iterator[WorkerPlaces]:
-    """Yield one place for each core."""
+    """Yield a place for each core, at most ``jobs``."""
     yield WorkerPlaces(min(jobs, len(os.sched_getaffinity(0))), work_in_process)
 
 
@@ -51,7 +51,7 @@ gc.freeze()
 gc.enable()
 serve()
 """
-"""The program of a worker process. ``multiprocessing`` would first import the user's main program a second time.
+"""The program of a worker process. ``multiprocessing`` would import the user's main program again.
 Imported modules are kept out of garbage collection."""
 BEGUN = b"begun\n"
 

@@ -93,7 +93,7 @@ class Control:
         self._start_clock = run.go_on if leads else run.meter.start_clock
 
     def listens(self) -> AbstractContextManager[None]:
-        """Read requests in a background thread while entered."""
+        """Read requests in a background thread until the block ends."""
         return every(POLL_SECONDS, self._handle_requests)
 
     def _handle_requests(self) -> None:
@@ -134,7 +134,7 @@ def requests(store: Store) -> list[Request]:
 
 
 def count_handled(store: Store) -> int:
-    """Return the number of requests before the present invocation, which began with the last event with ``jobs``."""
+    """Return the number of requests before the current invocation, which began with the last event with ``jobs``."""
     seen = handled = 0
     for event in store.events(SCOPE, ("control", "sitting")):
         seen += event.kind == "control"
@@ -161,7 +161,7 @@ def append(store: Store, scope: str, kind: EventKind, body: Body) -> None:
 
 @contextmanager
 def every(seconds: float, do: Callable[[], object]) -> Iterator[None]:
-    """Call ``do`` in a background thread while entered, each time after a number of seconds."""
+    """Call ``do`` in a background thread until the block ends, each time after a number of seconds."""
     ended = threading.Event()
 
     def repeat() -> None:

@@ -98,7 +98,7 @@ class SharedLock:
 
     @contextmanager
     def acquire(self, *, alone: bool) -> Iterator[None]:
-        """Wait until the thread may play, and hold the lock while entered."""
+        """Wait until the thread may play, and hold the lock until the block ends."""
         with self._changed:
             self._changed.wait_for(lambda: not self._alone)
             self._alone = alone
@@ -116,17 +116,18 @@ class SharedLock:
 class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
-    The process that ``leads`` records a lease only after a worker was lost on the episode: its own death ends the run.
+    The process that leads passes the episodes that are ``still_open``. It records a lease only after a worker was lost
+    on the episode, as its own death ends the run.
     """
 
-    def __init__(self, run: Run, steering: Steering, episodes: OpenEpisodes, *, leads: bool) -> None:
-        self._run, self._steering, self._leads = run, steering, leads
-        self._lock, self.open_episodes = SharedLock(), episodes
+    def __init__(self, run: Run, steering: Steering, still_open: OpenEpisodes | None) -> None:
+        self._run, self._steering, self._leads = run, steering, still_open is not None
+        self._lock, self.open_episodes = SharedLock(), OpenEpisodes(run) if still_open is None else still_open
         self._name = worker_name()
 
     @contextmanager
     def lease(self) -> Iterator[Entry | None]:
-        """Lease the next open episode while entered; give None once all have ended. Raises EpisodeStopped."""
+        """Lease the next open episode until the block ends; yield None once all have ended. Raises EpisodeStopped."""
         while self.open_episodes:
             for entry in self.open_episodes:
                 if self._steering.stopped:
@@ -189,10 +190,6 @@ class WorkerReport(NamedTuple):
     spent: Spent = Spent()
     error: BaseException | None = None
 
-    def episodes(self, store: Store) -> int:
-        """Return the number of episodes that the worker played."""
-        return store.leases.workers().count(self.worker)
-
 
 def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport:
     """Play open episodes of a run in this process until there are none, or the run is stopped."""
@@ -238,9 +235,7 @@ def play_in_threads(
     ``poll`` is called in this thread after each ending, and regularly. The process that leads passes the episodes that
     are ``still_open``.
     """
-    queue = EpisodeQueue(
-        run, steering, OpenEpisodes(run) if still_open is None else still_open, leads=still_open is not None
-    )
+    queue = EpisodeQueue(run, steering, still_open)
     if not queue.open_episodes:
         return True
     with workers_of(run, unsafe_no_sandbox, steering) as open_worker:
@@ -262,7 +257,7 @@ def play_in_threads(
 def workers_of(
     run: Run, unsafe_no_sandbox: bool, steering: Steering, *, silent: bool = False
 ) -> Iterator[Callable[[], AbstractContextManager[EpisodeWorker]]]:
-    """Open a sandbox, and give a function that opens a worker in it; a ``silent`` worker asks no model."""
+    """Yield a function that opens a worker; all of them share a sandbox. A ``silent`` worker asks no model."""
 
     def guard() -> None:
         steering.guard()

@@ -72,6 +72,15 @@ def test_build_gives_a_library_for_test(tmp_path: Path) -> None:
         ({"limits": {"wall_seconds": "x"}}, '--limit: wall_seconds: "x" does not fit'),
         ({"env_options": {"engine": "fast"}}, "--option: engine: there is no such option"),
         ({"model": 3}, "neither a name nor an object"),
+        ({"models": 3}, "--model: 3 does not fit"),
+        (
+            {"models": {"default": "recorded:x", "planner": "none"}},
+            "the model for all roles, recorded:x, would answer",
+        ),
+        ({"budget": 5}, "--budget: 5 does not fit"),
+        ({"seeds": 1.5}, "--seeds: 1.5 does not fit"),
+        ({"sampling": 3}, "--sampling: 3 does not fit"),
+        ({"planner_options": [3]}, "--planner-option 3: write NAME=VALUE"),
         ({"model": "none", "models": {}}, "give one of the two"),
         ({"model": {"planner": ScriptedModel(["pass"])}}, "give a mapping by role as models="),
         (
@@ -99,6 +108,12 @@ def test_other_errors_are_those_of_the_command(tmp_path: Path) -> None:
         planbook.test(env="toy", after=(1, 2))
     with pytest.raises(BadRun, match="holds no run"):
         planbook.PlayedRun.read(tmp_path)
+
+
+def test_a_folder_is_free_after_a_run_could_not_begin(tmp_path: Path) -> None:
+    with pytest.raises(BadRun, match="cannot be reached"):
+        planbook.run(env="toy", out=tmp_path / "run", store="postgresql://me@127.0.0.1:1/db")
+    assert planbook.run(env="toy", split="all:1", out=tmp_path / "run").solved == 1
 
 
 def test_a_class_or_an_instance_is_an_environment(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def test_roles_that_are_never_asked_need_no_model(played: Config) -> None:
         (config("adapt", "toy", "executor"), "(planner)"),
         (config("reflexion", "toy", "executor"), "(reflector)"),
         (config("agentkit", "crafter", "graph"), "(large, small)"),
+        (config("agentkit", "crafter"), "(large, small)"),
     ],
 )
 def test_a_role_that_is_asked_needs_a_model(played: Config, missing: str) -> None:

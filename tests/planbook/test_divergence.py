@@ -86,3 +86,11 @@ def test_recorded_replies_answer_the_model_until_the_verdict(recorded: Path) -> 
     _, result, printed = replay(recorded, "asked")
     assert "the verdict changed: direct success, now failure" in printed
     assert result["verdicts_changed"] == 1
+
+
+def test_a_changed_verdict_counts_in_every_repeat(recorded: Path) -> None:
+    write_shelf(recorded, THINGS, looks=2)
+    options = ("--env", "shelf.py", "--task", "look/0", "--repeats", 2, "--out", "twice")
+    assert planbook("exec", "plan.py", *options, cwd=recorded).returncode == 0
+    write_shelf(recorded, THINGS, looks=4)
+    assert replay(recorded, "twice")[1]["verdicts_changed"] == 2

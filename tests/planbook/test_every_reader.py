@@ -131,7 +131,7 @@ REFUSED: Mapping[Callable[[Path], Path], Mapping[str, Refused]] = {
         **dict.fromkeys(READERS, Refused("there is no run.json; name the folder of one")),
         "stats": Refused("holds no run, and none lies below it"),
     },
-    another_folder: dict.fromkeys(READERS, Refused("is not that of a run, or is from a later planbook")),
+    another_folder: dict.fromkeys(READERS, Refused("is not the run.json of a run, or was written by a later")),
     without_store: dict.fromkeys(READERS, Refused("there is no run.db, which has its events; put it back")),
     with_broken_store: dict.fromkeys(READERS, Refused("cannot be used as a run's store")),
 }
@@ -285,7 +285,7 @@ def test_a_server_elsewhere_that_only_run_json_names_is_not_connected_to(
     for reader in ("show", "report", "export", "replay"):
         refused = here(*READERS[reader](folder, tmp_path))
         assert refused.returncode == errors.BAD_INPUT
-        assert "if you trust it, name it, too: PGHOST=0.0.0.0" in refused.printed
+        assert "if you trust it, set PGHOST=0.0.0.0" in refused.printed
     monkeypatch.setenv("PGHOST", "0.0.0.0")
     assert "cannot be reached" in here("show", folder, 0).printed
 

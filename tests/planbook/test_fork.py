@@ -227,6 +227,14 @@ def test_unknown_episodes_and_parts_are_refused(played: Path, arguments: tuple[o
     assert message in refused.printed
 
 
+def test_an_episode_that_has_not_ended_is_refused(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert here("run", "--env", "toy", "--split", "all:3", "--budget", "actions=1", "--out", run).returncode == 4
+    refused = here("fork", run, 2, "--at", 0)
+    assert refused.returncode == 2
+    assert f"(episode 2) has not ended; resume its run: planbook run --resume {run}" in refused.printed
+
+
 def test_a_plan_repeats_the_actions_that_were_not_undone() -> None:
     steps = tuple(
         Step(order=order, scope="s", cell=0, line=1, action=Action(name, ()), observation=Observation(name))

@@ -150,3 +150,15 @@ def test_an_environment_that_breaks_during_verification_is_created_again(
     assert [e.body["outcome"] for e in first].count("broken") == len(dies)
     asked = asks(tmp_path / "run", "planner", "generalise_again")
     assert len(asked) == asked_again, "one broken world is not the procedure's fault"
+
+
+def test_an_environment_that_fails_to_close_does_not_end_the_run(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(
+        "from planbook.envs.toy import Toy\n\n\nclass Own(Toy):\n    name = 'own'\n\n"
+        "    def close(self):\n        raise ValueError('the door is stuck')\n"
+    )
+    (tmp_path / "plan.py").write_text("agent.open('box_1')\n")
+    played = here("exec", tmp_path / "plan.py", "--env", file, "--seeds", "0-1", "--out", tmp_path / "run", "--json")
+    assert (played.returncode, played.result["tasks"]) == (errors.OK, 4), played.printed
+    assert "own could not be closed: ValueError: the door is stuck" in played.printed

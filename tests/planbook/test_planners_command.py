@@ -19,6 +19,10 @@ def test_all_methods_are_listed() -> None:
     assert "`planbook planners NAME`" in finished.stderr
 
 
+def test_an_empty_name_lists_all_methods() -> None:
+    assert here("planners", "").printed == here("planners").printed
+
+
 def test_a_method_is_listed_with_its_options_and_demonstrations() -> None:
     finished = planbook("planners", "react", "--json")
     assert list(result(finished)["planners"]) == ["react"]

@@ -35,6 +35,12 @@ def test_an_unknown_option_gets_a_suggestion_only_if_one_is_near() -> None:
     assert "No such option '--bugdet'. Did you mean '--budget'?" in planbook("run", "--bugdet", "calls=3").stderr
 
 
+def test_a_script_without_a_function_is_named_as_it_was_given() -> None:
+    refused = here("run", "--env", "toy", "--planner", "react", "--model", "scripted:foo.py")
+    assert refused.returncode == 3
+    assert "scripted:foo.py does not name a function in a file" in refused.printed
+
+
 def test_a_task_file_must_be_json(tmp_path: Path) -> None:
     (tmp_path / "w.py").write_text("import os\n")
     finished = here("run", "--env", "web", "-o", f"tasks={tmp_path / 'w.py'}")

@@ -12,11 +12,11 @@ from planbook.envs import Selection
 from planbook.envs.alfworld import generated
 from planbook.envs.alfworld.tasks import DATA_FOLDER, GAME_FILE
 from planbook.envs.toy import Toy
-from planbook.inputs import inputs, prompt_digests
+from planbook.inputs import data_digests, inputs, prompt_digests
 from planbook.manuals import SHIPPED
 from planbook.planner import METHODS, Sampling
 from planbook.planner.models.recordings import read_recording
-from planbook.runs import InputChange, MadeOf, Run, changed_versions, changes
+from planbook.runs import InputChange, Run, RunInputs, changed_versions, changes
 from planbook.runs import installed as versions_module
 from tests.command import planbook
 from tests.flows import events, here, refusal
@@ -120,6 +120,14 @@ def test_a_changed_environment_file_is_refused_until_it_is_allowed(
     assert planbook("run", "--resume", folder).returncode == 0, "nothing is left to be played on other data"
 
 
+def test_modules_that_a_file_of_tools_imports_are_inputs(tmp_path: Path) -> None:
+    (tmp_path / "parts_of_tools.py").write_text("TEXT = 'a door'\n")
+    file = tmp_path / "tools.py"
+    file.write_text("import parts_of_tools\n\n\ndef look() -> str:\n    return parts_of_tools.TEXT\n")
+    digests = data_digests(config(env=f"module:{file}"), [])
+    assert digests.keys() == {"module", "the environment's module parts_of_tools"}
+
+
 def test_a_changed_version_is_only_reported(tmp_path: Path) -> None:
     assert here("replay", "--env", "toy", "--out", tmp_path / "run").returncode == 0
     rewrite(tmp_path / "run", lambda file: file["versions"].update(pydantic="1.0"))
@@ -182,7 +190,7 @@ def test_a_run_of_an_older_planbook_without_inputs_is_resumed(tmp_path: Path) ->
         rewrite(tmp_path / "run", lambda file: file.pop(name))  # noqa: B023
     rewrite(tmp_path / "run", lambda file: file["versions"].pop(versions_module.CODE))
     assert here("run", "--resume", tmp_path / "run").returncode == 0
-    assert changes(None, MadeOf(data={"games": "0"})) == []
+    assert changes(None, RunInputs(data={"games": "0"})) == []
 
 
 def test_the_version_of_our_code_is_a_digest_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

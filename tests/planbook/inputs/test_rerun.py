@@ -124,7 +124,7 @@ def test_the_budget_of_the_first_run_holds(tmp_path: Path) -> None:
     rewrite(tmp_path / "first", lambda file: file["budget"].update(actions=1))
     again = here("rerun", tmp_path / "first", "--out", tmp_path / "second")
     assert again.returncode == 4
-    assert f"2 episodes next to those of {tmp_path / 'first'}: 2 not compared." in again.printed
+    assert f"2 episodes compared with those of {tmp_path / 'first'}: 2 not compared." in again.printed
 
 
 def test_a_repeated_prompt_gets_the_reply_recorded_at_its_place(tmp_path: Path) -> None:

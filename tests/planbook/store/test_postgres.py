@@ -142,6 +142,25 @@ def test_faulty_urls_are_reported(postgres: Server) -> None:
         begin_schema("postgresql://me:secret@host/db?nothing=1")
 
 
+def test_a_server_that_refuses_a_statement_is_not_called_lost(postgres: Server, schema: Schema, store: Store) -> None:
+    full = "BEGIN RAISE EXCEPTION 'could not extend file: no space left' USING ERRCODE = 'disk_full'; END"
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute(f"CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS $${full}$$".encode())
+        event = Identifier(schema.schema, "event")
+        connection.execute(SQL("CREATE TRIGGER filled BEFORE INSERT ON {} EXECUTE FUNCTION fill()").format(event))
+        with pytest.raises(BadRun, match=r"no space left; nothing recorded so far is lost$"):
+            store.put("task/0", "act", 0, {})
+        connection.execute(b"DROP FUNCTION fill CASCADE")
+    store.put("task/0", "act", 0, {})
+
+
+def test_a_database_that_cannot_be_written_is_reported(postgres: Server) -> None:
+    postgres.execute(b"CREATE DATABASE fixed")
+    postgres.execute(b"ALTER DATABASE fixed SET default_transaction_read_only = on")
+    with pytest.raises(BadRun, match="read-only transaction; name another database with --store"):
+        begin_schema(postgres.url_of("fixed"))
+
+
 def test_a_user_who_may_not_create_a_schema_is_shown_the_grant(postgres: Server) -> None:
     postgres.execute(SQL("CREATE ROLE guest LOGIN PASSWORD {}").format(postgres.password))
     try:
@@ -153,7 +172,7 @@ def test_a_user_who_may_not_create_a_schema_is_shown_the_grant(postgres: Server)
 
 def test_a_database_without_utf8_is_refused(postgres: Server) -> None:
     postgres.execute(b"CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-    with pytest.raises(BadRun, match="the database is in LATIN1; make one with: createdb --encoding UTF8"):
+    with pytest.raises(BadRun, match="encoding is LATIN1; create one with: createdb --template template0"):
         begin_schema(postgres.url_of("latin"))
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from planbook import run
 from planbook.errors import BadRun
 from planbook.planner import Body
 from planbook.runs import Run
 from planbook.watching.following import Following
-from tests.command import ROOT
+from tests.command import ROOT, planbook
 from tests.executing import TASKS, command, kill, processes, start, wait_until
 from tests.flows import here, refusal, scripted
 from tests.killing import KILLED, lives
@@ -80,11 +81,22 @@ def test_the_folder_has_the_url_of_the_database_without_the_password(
     again = here(*PLAY, "--out", folder, "--store", postgres.url)
     assert again.returncode == 0, "the URL with the password is the same place"
     for arguments in (("run", "--resume", folder), ("report", folder, "--out", tmp_path / "report.html")):
-        refused = here(*arguments)
+        refused = planbook(*arguments)
         assert refused.returncode == 2
         assert refused.stderr.count("\n") == 1
         assert "set PGPASSWORD, or write it into ~/.pgpass" in refused.stderr
     assert postgres.password not in "".join(path.read_text() for path in folder.iterdir())
+
+
+def test_a_command_reads_its_own_run_with_the_password_in_the_url(
+    tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PGPASSWORD")
+    monkeypatch.setenv("PGPASSFILE", "/nowhere")
+    given = ("--split", "all:1", "--out", tmp_path / "run", "--store", postgres.url)
+    assert planbook(*PLAY, *given, "--table").returncode == 0
+    played = run(env="toy", split="all:1", out=tmp_path / "python", store=postgres.url)
+    assert played.solved == 1
 
 
 def test_a_run_with_another_store_is_another_run(tmp_path: Path, postgres: Server) -> None:

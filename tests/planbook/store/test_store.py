@@ -1,6 +1,9 @@
 """The store, in a file and in PostgreSQL."""
 
+import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -97,6 +100,24 @@ def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.db").write_bytes(b"this is no database at all" * 100)
     with pytest.raises(BadRun, match="cannot be used as a run's store"):
         Store(tmp_path / "run.db")
+
+
+def test_a_reader_without_write_permission_sees_the_events_of_a_process_that_plays(tmp_path: Path) -> None:
+    place = tmp_path / "run.db"
+    read = (
+        "import os, sys; from pathlib import Path; from planbook.store import Store; place = Path(sys.argv[1]);"
+        "assert not os.access(place.parent, os.W_OK); print(len([*Store(place, to_write=False).events()]))"
+    )
+    as_reader = ("setpriv", "--bounding-set", "-all") if os.geteuid() == 0 else ()  # root may write anywhere
+    with closing(Store(place)) as store:
+        store.put("task/0", "act", 0, {})
+        tmp_path.chmod(0o555)
+        try:
+            command = [*as_reader, sys.executable, "-c", read, place]
+            done = subprocess.run(command, check=False, capture_output=True, text=True)
+        finally:
+            tmp_path.chmod(0o755)
+    assert done.stdout == "1\n", done.stderr
 
 
 def test_a_folder_that_is_moved_while_its_store_is_open_is_reported(tmp_path: Path) -> None:
