@@ -123,10 +123,12 @@ class Playing(Fields):
     repeats: int = option(1, "Play every task this many times.", Option("Tasks"), ge=1)
     limits: Annotated[Limits, _pairs_of("--limit")] = option(
         Limits(),
-        "A limit of each plan, for example wall_seconds=20.",
+        "A limit of each cell of plan code, for example wall_seconds=20.",
         Option("Episodes", "--limit", metavar="NAME=VALUE", many=True),
     )
-    seed: int = option(0, "Seed of the random numbers in plans.", Option("Episodes"))
+    seed: int = option(
+        0, "Seed of plans and models, and of the tasks that `build` and `test` draw.", Option("Episodes")
+    )
     dry_run: bool = option(
         False,
         "Refuse a plan before its first action if one of its actions is known to fail.",
@@ -135,7 +137,8 @@ class Playing(Fields):
     )
     library: str = option(
         SHIPPED_LIBRARY,
-        "The planner's knowledge: shipped, learnt (the default of `test`), a building run, or a folder.",
+        "The planner's knowledge: shipped, learnt (the default of `test` and `mcp`, if there is one), a building run, "
+        "or a folder.",
         Option("Library", metavar="NAME|FOLDER"),
     )
     rule_tokens: int | None = option(
@@ -168,7 +171,9 @@ class Playing(Fields):
         exclude_if=lambda stream: not stream,
     )
     without: tuple[str, ...] = option(
-        (), "Leave a part of the method out (for ablations).", Option("Planning", metavar="NAME", many=True)
+        (),
+        "Leave out a part of what was learned, such as rules, examples, rule_3 or skill:TYPE. A wrong name lists them.",
+        Option("Planning", metavar="NAME", many=True),
     )
 
 
@@ -194,7 +199,7 @@ class Building(Fields):
     )
     conclusions: Literal["needed", "always"] = option(
         "needed",
-        "Ask the planner to sum up every episode, or only those that one plan did not solve.",
+        "Ask the planner to sum up the episodes that one plan did not solve (needed), or every one (always).",
         Option("Learning"),
     )
     checks: bool = option(

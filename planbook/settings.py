@@ -77,7 +77,7 @@ class Settings(Playing, Building, Invocation):
     split: str = option("", "The split, and how many of its tasks.", Option("Tasks", metavar="SPLIT[:N]"))
     types: Names = option(
         (),
-        "The task types. With a library, also `found` (learned from plans and goals) or `given` (the labels).",
+        "The task types. Or `found`: types learned from plans and goals; `given`: the environment's own.",
         Option("Tasks", metavar="T,..."),
     )
     goals: Path | None = option(
@@ -94,7 +94,7 @@ class Settings(Playing, Building, Invocation):
     actions: int | None = option(None, "Maximum number of actions of an episode.", Option("Episodes"), ge=0)
     after: Annotated[tuple[int, ...], AfterValidator(_distinct), BeforeValidator(_numbers_of("--after"))] = option(
         (),
-        "Use the knowledge that the building run (--library) had after N tasks. Several numbers (`test` only) make a "
+        "Use the knowledge that the building run had after N tasks. Several numbers (`test` only) make a "
         "learning curve, with one run for each below --out.",
         Option("Library", metavar="N[,N...]"),
     )
