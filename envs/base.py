@@ -126,15 +126,12 @@ class Environment(OptionalMembers, ABC):
         inherited = {inspect.getdoc(base) for base in cls.__mro__[1:]}
         if cls.__doc__ and (not cls.about or cls.about in inherited):
             cls.about = inspect.cleandoc(cls.__doc__)
-        specs: dict[str, dict[str, ActionSpec]] = {"action": dict(cls.actions), "query": dict(cls.queries)}
-        for attribute, member in vars(cls).items():
-            overridden = getattr(super(cls, cls), attribute, None) if callable(member) else None
-            if mark := getattr(member, _MARK, None) or getattr(overridden, _MARK, None):
-                setattr(member, _MARK, mark)  # for classes that override it in turn
-                kind, example, named = mark
-                name = named or attribute
-                doc = inspect.getdoc(member) or (inspect.getdoc(overridden) if overridden else "") or ""
-                specs[kind][name] = _check_spec(cls, ActionSpec(name, member, doc, example))
+        specs: dict[str, dict[str, ActionSpec]] = {"action": {}, "query": {}}
+        for attribute, marked in _marked_members(cls).items():
+            kind, example, named = getattr(marked, _MARK)
+            member, name = getattr(cls, attribute), named or attribute
+            doc = inspect.getdoc(member) or inspect.getdoc(marked) or ""
+            specs[kind][name] = _check_spec(cls, ActionSpec(name, member, doc, example))
         cls.actions, cls.queries = specs["action"], specs["query"]
 
     @classmethod
@@ -232,8 +229,20 @@ class Environment(OptionalMembers, ABC):
         return self._first.text
 
 
+def _marked_members(environment: type) -> dict[str, Any]:
+    """Return the methods marked as actions or queries, by attribute. An override needs no mark of its own."""
+    return {
+        attribute: member
+        for base in reversed(environment.__mro__)
+        for attribute, member in vars(base).items()
+        if hasattr(member, _MARK)
+    }
+
+
 def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
     """Return the spec. Raises TypeError unless all arguments can be positional."""
+    if not callable(spec.function):
+        raise TypeError(f"{environment.__name__} overrides the action {spec.name}, but not with a method")
     if inspect.iscoroutinefunction(spec.function):
         raise TypeError(f"{environment.__name__}.{spec.name} is a coroutine; write `def` instead of `async def`")
     for parameter in list(inspect.signature(spec.function).parameters.values())[1:]:

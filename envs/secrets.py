@@ -32,7 +32,7 @@ def holds_secret(name: str, value: JsonValue) -> bool:
 
 
 def literal_secrets(words: Sequence[str]) -> set[str]:
-    """Return the parts of a command or URL that look like secrets. Those of a URL as written, and percent-decoded."""
+    """Return the parts of a command or URL that look like secrets. Those of a URL come both encoded and decoded."""
     secrets = {word for word in words if holds_secret("", word)}
     for word, following in zip(words, [*words[1:], ""], strict=True):
         try:

@@ -8,7 +8,7 @@ from typing import ClassVar, TypeVar
 from pydantic import BaseModel
 
 from planbook.config import Config, by_dotted_name
-from planbook.envs import texts_digest
+from planbook.envs import Selection, texts_digest
 from planbook.errors import BadArgument
 from planbook.results.rows import Result
 from planbook.results.statistics import (
@@ -280,6 +280,8 @@ SEEDS = ("seed", "selection.seeds", "repeats")
 """Settings that differ between repetitions of the same trial."""
 KNOWLEDGE = ("library", "after", "rule_tokens")
 """Settings that determine the knowledge of a run."""
+SELECTED = tuple(f"selection.{name}" for name in Selection.model_fields)
+"""Settings that choose the tasks."""
 
 
 def settings_without(runs: Iterable[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:

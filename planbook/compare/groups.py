@@ -124,7 +124,7 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: LearningPayoff | N
     solved = sum(row.solved for row in rows)
     low, high = solved_interval(rows)
     shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted]
-    repeated = [each for each in by_task(row for row in rows if row.outcome.played) if len(each) > 1]
+    repeated = [episodes for episodes in by_task(rows) if sum(row.outcome.played for row in episodes) > 1]
     spent = sum((run.cost for run in runs), Spent())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
     money = None if spent.money is None else round(spent.money, 6)
@@ -153,6 +153,6 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: LearningPayoff | N
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
         several=len(repeated),
-        once=sum(map(any, repeated)),
-        every_time=sum(map(all, repeated)),
+        once=sum(any(row.solved for row in episodes) for episodes in repeated),
+        every_time=sum(all(row.solved for row in episodes) for episodes in repeated),
     )

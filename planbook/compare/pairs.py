@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from planbook.compare.differences import (
     KNOWLEDGE,
     SEEDS,
+    SELECTED,
     CostDifference,
     MeasureDifference,
     Pair,
@@ -96,7 +97,9 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
     both_played = [pair for pair in pairs if all(side.outcome.played for side in pair)]
     overall = solved_difference(pairs)
     sides = _side(first, [one for one, _ in pairs]), _side(second, [other for _, other in pairs])
-    alike = len(settings_without((first, second), (*SEEDS, *KNOWLEDGE))) == 1
+    alike = (
+        len(settings_without((first, second), (*SEEDS, *KNOWLEDGE, *SELECTED))) == 1
+    )  # the pairs have the same tasks
     return RunComparison(
         first=_with_break_even(*sides) if alike and not first.builds else sides[0],
         second=_with_break_even(*reversed(sides)) if alike and not second.builds else sides[1],

@@ -11,7 +11,7 @@ from planbook.planner import Grid
 from planbook.results.measures import format_number
 from planbook.results.statistics import Estimate
 from planbook.results.telling import paying_table
-from planbook.wording import NO_FIGURE, in_words, interval, listed
+from planbook.wording import NO_FIGURE, counted, in_words, interval, listed
 
 SHOWN_CHANGES, SHOWN_NAMES = 8, 5
 """Maximum numbers of changed pairs and of names that are displayed; the JSON has all."""
@@ -193,7 +193,7 @@ def _group_lines(row: GroupRow) -> Iterator[str]:
         yield f"{len(row.runs)} runs, solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"
     if row.several:
         yield (
-            f"of {row.several:,} tasks that were played several times {row.once:,} were solved at least once "
+            f"of {counted(row.several, 'task')} played several times, {row.once:,} solved at least once "
             f"({row.once / row.several:.1%}) and {row.every_time:,} every time ({row.every_time / row.several:.1%})"
         )
     if row.left_out:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import cache
 from itertools import chain, count
-from os.path import isfile  # False, unlike Path.is_file, for a text that is too long for a path
+from os.path import exists, isfile  # False, unlike the methods of Path, for a text that is too long for a path
 from pathlib import Path
 from typing import Literal
 
@@ -193,7 +193,7 @@ def _shareable_options(config: Config) -> dict[str, JsonValue]:
 def _without_folders(value: JsonValue) -> JsonValue:
     """Return JSON with file names instead of absolute paths."""
     if isinstance(value, str):
-        return Path(value).name if Path(value).is_absolute() and isfile(value) else _FOLDERS.sub("", value)
+        return Path(value).name if Path(value).is_absolute() and exists(value) else _FOLDERS.sub("", value)
     if isinstance(value, dict):
         return {name: _without_folders(part) for name, part in value.items()}
     return [_without_folders(part) for part in value] if isinstance(value, list) else value
@@ -344,7 +344,7 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
             f"{folder} is a skill for the environment {procedure.environment!r}, not {name!r}; "
             f"name {procedure.environment!r} with --env"
         )
-    validate(config.environment.Options, config.env_options, "--option")
+    validate(config.environment.Options, config.env_options, "--option" if env_options else EVIDENCE)
     return config
 
 

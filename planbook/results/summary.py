@@ -195,16 +195,16 @@ def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
 
 def solved_interval(rows: Iterable[Result]) -> tuple[float, float]:
     """Return the 95 % interval of the share solved; repeats of a task are not independent."""
-    return wilson_over(by_task(rows))
+    return wilson_over([[row.solved for row in episodes] for episodes in by_task(rows)])
 
 
-def by_task(rows: Iterable[Result]) -> list[list[bool]]:
-    """Return for each task whether each of its episodes was solved."""
-    solved = defaultdict[tuple[str, str, int], list[bool]](list)
+def by_task(rows: Iterable[Result]) -> list[list[Result]]:
+    """Return the episodes of each task."""
+    episodes = defaultdict[tuple[str, str, int], list[Result]](list)
     for row in rows:
         task = row.entry.task
-        solved[task.env, task.id, task.seed].append(row.solved)
-    return list(solved.values())
+        episodes[task.env, task.id, task.seed].append(row)
+    return list(episodes.values())
 
 
 def _costs(spent: Spent) -> dict[str, Any]:

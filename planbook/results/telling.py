@@ -119,7 +119,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
 def _named(messages: Mapping[str, str], line: str, what: str) -> Iterator[str]:
     yield from (line.format(task, message) for task, message in list(messages.items())[:SHOWN])
     if (more := len(messages) - SHOWN) > 0:
-        yield f"... and {counted(more, 'more task')} with {what} episodes."
+        yield f"... and {counted(more, f'more {what} task')}."
 
 
 def spending_lines(summary: Summary) -> Iterable[str]:

@@ -145,3 +145,26 @@ def test_a_call_is_bound_as_python_binds_it() -> None:
 
 def test_the_toy_lists_no_possible_actions() -> None:
     assert Toy().possible_actions() is None
+
+
+class Locked:
+    """A mixin that overrides an action."""
+
+    def open(self, box: str) -> str:
+        return f"{box} is locked."
+
+
+def test_a_mixin_overrides_an_action_and_marks_no_other_class() -> None:
+    class LockedToy(Locked, Toy):
+        pass
+
+    class Apart(Toy):
+        show = Locked.open
+
+    assert started(LockedToy, "fetch/0").act(Action("open", ("box_1",))).text == "box_1 is locked."
+    assert set(Apart.actions) == set(Toy.actions)
+
+
+def test_an_action_is_overridden_by_methods_only() -> None:
+    with pytest.raises(TypeError, match="overrides the action open, but not with a method"):
+        type("NoOpening", (Toy,), {"open": None})

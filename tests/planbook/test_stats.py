@@ -54,7 +54,7 @@ def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -
     assert (naive["tasks"], naive["broken"], naive["not_run"]) == (4, 1, 1)
     assert naive["several"] == 0, "each of its tasks was played once"
     assert "2 runs, solved in each 37.5% ± 53.0%" in printed
-    assert "2 were solved at least once (100.0%) and 0 every time (0.0%)" in printed
+    assert "2 solved at least once (100.0%) and 0 every time (0.0%)" in printed
 
 
 def test_stats_names_the_settings_in_which_pooled_runs_differ(tmp_path: Path) -> None:

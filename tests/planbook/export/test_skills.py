@@ -172,7 +172,7 @@ def test_the_command_that_verifies_a_skill_names_the_options_of_its_environment(
 def test_options_and_evidence_that_do_not_fit_are_refused(skill: Path) -> None:
     assert "--option: nosuch: there is no such option" in refusal("skills", "verify", skill, "-o", "nosuch=1")
     change(skill, env_options={"text": 300 * "x"})
-    assert "--option: text: there is no such option" in refusal("skills", "verify", skill)
+    assert "evidence.json: text: there is no such option" in refusal("skills", "verify", skill)
     change(skill, actions=-1)
     refused = refusal("skills", "verify", skill)
     assert "evidence of a skill: actions: Input should be greater than or equal to 0" in refused
