@@ -96,11 +96,15 @@ def dry_run_of(
     functions: Mapping[str, Callable[..., object]],
     plan_task: Mapping[str, JsonValue],
     steps: Callable[[], Iterable[Step]],
+    *,
+    helpers: str = "",
+    ran: Sequence[str] = (),
 ) -> Callable[[str], list[Fault]]:
     """Return a function that finds the actions of an episode's next cell that are certain to fail when reached.
 
-    ``steps`` returns the steps before the cell; ``plan_task`` is the ``task`` of plan code. The function finds nothing
-    if no preconditions are declared.
+    ``steps`` returns the steps before the cell; ``plan_task`` is the ``task`` of plan code. ``helpers`` are those of
+    the frame, and ``ran`` grows by each cell that runs in it. The function finds nothing if no preconditions are
+    declared.
     """
     declared = environment.preconditions(task, environment.options)
 
@@ -113,7 +117,8 @@ def dry_run_of(
             known_after(environment, declared, steps()),
             attributes=plan_attributes(type(environment)),
             values={TASK: plan_task},
-            helpers=[environment.helpers],
+            helpers=[environment.helpers, helpers],
+            earlier=ran,
         )
         return list(result.faults)
 

@@ -244,7 +244,13 @@ class Episode:
 
             seen = {**seen_task(self.task, self.observation), **(task or {})}
             frame.dry_run = dry_run_of(
-                self.environment, self._own_task, frame.functions, seen, lambda: self.steps[: frame.first_step]
+                self.environment,
+                self._own_task,
+                frame.functions,
+                seen,
+                lambda: self.steps[: frame.first_step],
+                helpers=helpers,
+                ran=frame.ran,
             )
         try:
             yield frame

@@ -16,6 +16,7 @@ from planbook.sandbox.dry.values import (
     KnownObject,
     NotKnown,
     Plain,
+    Rows,
     UnknownType,
     Value,
     binary,
@@ -38,12 +39,12 @@ class Expressions(BaseWalk):
             return tuple(self._plain(item, parts) for item in value)
         if value is None or isinstance(value, str | bytes | int | float):
             return value
-        content = self.content(value)
+        content = self.items(value) if isinstance(value, Rows) else self.content(value)
         if content is None:
             raise NotKnown
         if isinstance(content, dict):
             return {self._plain(key, parts): self._plain(item, parts) for key, item in content.items()}
-        return type(content)(self._plain(item, parts) for item in content)
+        return [self._plain(item, parts) for item in content]
 
     def flat(self, value: Value) -> Plain:
         """Return what ``plain`` returns. Raises NotKnown for nested containers: these would lose their identity."""
@@ -57,12 +58,12 @@ class Expressions(BaseWalk):
             return self.new_container([self.from_python(item) for item in value])
         if isinstance(value, dict):
             return self.new_container({self.from_python(key): self.from_python(item) for key, item in value.items()})
-        if isinstance(value, set):
-            return self.new_container(set(value))
-        return tuple(map(self.from_python, value)) if isinstance(value, tuple) else value
+        if isinstance(value, tuple):
+            return self.tuple_of(map(self.from_python, value))
+        return value if value is None or isinstance(value, str | bytes | int | float) else UNKNOWN
 
     def key(self, value: Value) -> Value:
-        """Return a value as a key of a dict or set. Raises NotKnown."""
+        """Return a value as a key of a dict. Raises NotKnown."""
         if isinstance(value, tuple):
             return tuple(map(self.key, value))
         if value is None or isinstance(value, str | int | float | bytes):
@@ -87,15 +88,18 @@ class Expressions(BaseWalk):
         return self.look_up(node.id, self.frame)
 
     def visit_Attribute(self, node: ast.Attribute) -> Value:
-        base = self.value(node.value)
+        return self.attribute(self.value(node.value), node.attr)
+
+    def attribute(self, base: Value, name: str) -> Value:
+        """Return the value of an attribute."""
         if isinstance(base, KnownObject):
-            return base.fields.get(node.attr, UNKNOWN)
+            return base.fields.get(name, UNKNOWN)
         if not isinstance(base, HostRef):
             self.escape(base)
             return UNKNOWN
-        path = f"{base.path}.{node.attr}"
+        path = f"{base.path}.{name}"
         if path in self.attributes:
-            return UNKNOWN if self.blind else self.state.knowledge.attribute(path)
+            return UNKNOWN if self.blind else self.from_python(self.state.knowledge.attribute(path))
         return HostRef(path)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Value:
@@ -125,20 +129,12 @@ class Expressions(BaseWalk):
         for node in nodes:
             value = self.value(node.value if isinstance(node, ast.Starred) else node)
             more = self.items(value) if isinstance(node, ast.Starred) else (value,)
-            if more is None or values is None:
+            if more is None or values is None or len(values) > MAX_ITEMS:
                 self.escape(value, *(values or ()))
                 values = None
             else:
                 values.extend(more)
         return values
-
-    def visit_Set(self, node: ast.Set) -> Value:
-        parts = self.unpack(node.elts)
-        try:
-            return self.new_container(set(map(self.key, parts)) if parts is not None else None)
-        except NotKnown:
-            self.escape(*(parts or ()))
-            return self.new_container(None)
 
     def visit_Dict(self, node: ast.Dict) -> Value:
         content: dict[Value, Value] | None = {}
@@ -190,7 +186,7 @@ class Expressions(BaseWalk):
 
     def _compare(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownType:
         if isinstance(operation, ast.Is | ast.IsNot):
-            known = UNKNOWN not in (left, right) and None in (left, right)
+            known = None in (left, right) and not any(isinstance(side, UnknownType | HostRef) for side in (left, right))
             return (left is right) == isinstance(operation, ast.Is) if known else UNKNOWN
         try:
             return bool(compute(COMPARISONS[type(operation)], self.plain(left), self.plain(right)))
@@ -234,5 +230,5 @@ class Expressions(BaseWalk):
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Value:
         value = self.value(node.value)
-        self.assign(node.target.id, value)
+        self.assign(node.target.id, value, self.scope())
         return value
