@@ -98,7 +98,7 @@ def follow(
                 walk.body(tree.body)
             if earlier_trees:
                 _assume_ran(walk, earlier_trees)
-                used = effects.names_in(ast.Module([*helper_trees, *earlier_trees], []))
+                used = set().union(*map(effects.names_in, (*helper_trees, *earlier_trees)))
                 _bind_values(walk, {name: value for name, value in values.items() if name not in used})
             walk.body(walk.plan.body)
     except (NotFollowed, RecursionError):

@@ -24,7 +24,7 @@ from planbook.sandbox.dry.values import (
     compute,
     text_method,
 )
-from planbook.sandbox.dry.walk import CallVisits, PathEnded, inside
+from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
 MAX_CALL_DEPTH = 8
 """Maximum nesting of calls to plan functions. Deeper ones are not followed."""
@@ -149,7 +149,7 @@ class Calls(Expressions):
     def enter(self, function: DefinedFunction, values: dict[str, Value], *, transparent: bool = False) -> Value:
         """Follow a function's body with these parameters, and return its value."""
         frame = self.open_frame(function.frame)
-        outside, self.frame, self.finals = (self.frame, self.finals), frame, []
+        outside, self.frame = self.frame, frame
         if transparent:
             self.transparent.add(frame)
         self.declared[frame] = (
@@ -167,7 +167,7 @@ class Calls(Expressions):
         except PathEnded:
             pass
         finally:
-            self.frame, self.finals = outside
+            self.frame = outside
             paths = self.returns.pop()
         value = self.meet(paths)
         if not any(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in effects.own_nodes(function.node)):
@@ -188,9 +188,6 @@ class Calls(Expressions):
                 named = {argument: self.plain(value) for argument, value in arguments.named.items()}
                 args = [self.plain(argument) for argument in arguments.args]
                 return self.from_python(text_method(base, name, args, named))
-        if content is not None and name in _READING:
-            self.escape(*inside(content))
-            return UNKNOWN
         return UNKNOWN if isinstance(base, str) else self._call_unknown(arguments, base)
 
     def _call_builtin(self, node: ast.Call, name: str, arguments: CallArguments) -> Value:
@@ -251,7 +248,6 @@ class Calls(Expressions):
 _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (list, "append"): lambda walk, content, value: content.append(value),
     (list, "extend"): Calls._extend,
-    (list, "insert"): lambda walk, content, place, value: content.insert(walk.plain(place), value),
     (list, "pop"): lambda walk, content, place=-1: content.pop(walk.plain(place)),
     (list, "remove"): Calls._remove,
     (list, "copy"): lambda walk, content: walk.new_container(copy(content)),
@@ -260,8 +256,6 @@ _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (dict, "pop"): lambda walk, content, key, *other: content.pop(walk.key(key), *other),
 }
 """Maps a type and a method name to a function that changes a copy of the content and returns the method's value."""
-_READING = frozenset("count index keys".split())
-"""Other methods that change nothing, and whose results lead to the items at most."""
 _VIEWS = ("keys", "values", "items")
 _ROWS = ("enumerate", "range", "zip")
 _CONSUMERS = frozenset("all any dict join list max min next set sorted sum tuple".split())

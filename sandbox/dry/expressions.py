@@ -3,13 +3,13 @@
 import ast
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import count
 
 from planbook.sandbox.dry.values import (
     COMPARISONS,
     MAX_CHARS,
     MAX_ITEMS,
-    UNARY,
     UNKNOWN,
     Container,
     HostRef,
@@ -165,24 +165,13 @@ class Expressions(BaseWalk):
         if isinstance(node.op, ast.Not):
             truth = self.truth(value)
             return UNKNOWN if isinstance(truth, UnknownType) else not truth
-        try:
-            return compute(UNARY[type(node.op)], self.plain(value)) if type(node.op) in UNARY else UNKNOWN
-        except NotKnown:
-            return UNKNOWN
+        return -value if isinstance(node.op, ast.USub) and isinstance(value, int | float) else UNKNOWN
 
     def visit_Compare(self, node: ast.Compare) -> Value:
-        left, truth = self.value(node.left), True
-        for position, (operation, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            right = self.value(right_node)
-            result = self._compare(operation, left, right)
-            if isinstance(result, UnknownType):
-                for other in node.comparators[position + 1 :]:
-                    self.branches(lambda other=other: self.value(other), lambda: None)  # type: ignore[misc]
-                return UNKNOWN
-            if not result:
-                return False
-            left = right
-        return truth
+        left, right = self.value(node.left), self.value(node.comparators[0])
+        for other in node.comparators[1:]:  # evaluated only if the comparisons before are true
+            self.branches(partial(self.value, other), lambda: None)
+        return UNKNOWN if len(node.ops) > 1 else self._compare(node.ops[0], left, right)
 
     def _compare(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownType:
         if isinstance(operation, ast.Is | ast.IsNot):

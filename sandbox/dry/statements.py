@@ -20,7 +20,7 @@ class DryWalk(Loops):
             self.visit(node)
 
     def generic_visit(self, node: ast.AST) -> Value:
-        """Evaluate the parts of an expression. Raises NotFollowed for a statement such as match."""
+        """Evaluate the parts of an expression. Raises NotFollowed for statements such as match and with."""
         if isinstance(node, ast.stmt):
             raise NotFollowed
         return self.visit_parts(node)
@@ -144,60 +144,28 @@ class DryWalk(Loops):
 
     def visit_Return(self, node: ast.Return) -> None:
         value = self.value(node.value) if node.value else None
-        self.leave()
         self.returns[-1].append((self.state, value))
         raise PathEnded
 
     def visit_Break(self, node: ast.Break) -> None:
-        self.leave()
         self.loops[-1].breaks.append(self.state)
         raise PathEnded
 
     def visit_Continue(self, node: ast.Continue) -> None:
-        self.leave()
         self.loops[-1].continues.append(self.state)
         raise PathEnded
 
     def visit_Try(self, node: ast.Try) -> None:
         """Follow a try. A handler may run after any statement of the body, so from there on nothing stays known."""
+        if node.finalbody:
+            raise NotFollowed
 
         def caught(handler: ast.ExceptHandler) -> None:
-            self._interrupt(node.body)
+            self.blind = True  # the body may have left functions that act
+            self.havoc(node.body)
             if handler.name:
                 self.assign(handler.name, UNKNOWN, self.frame)
             self.body(handler.body)
 
-        def uncaught() -> None:
-            self._interrupt([*node.body, *node.handlers, *node.orelse])
-            self.body(node.finalbody)
-            raise PathEnded
-
-        def through() -> None:
-            self.finals.append(node.finalbody)
-            try:
-                handlers = (partial(caught, handler) for handler in node.handlers)
-                self.branches(lambda: self.body([*node.body, *node.orelse]), *handlers)
-            finally:
-                self.finals.pop()
-            self.body(node.finalbody)
-
-        self.branches(through, *([uncaught] if node.finalbody else []))
-
-    def _interrupt(self, nodes: Sequence[ast.AST]) -> None:
-        """Assume that an error ended this code somewhere. It may have left functions that act."""
-        self.blind = True
-        self.havoc(nodes)
-
-    def visit_With(self, node: ast.With) -> None:
-        """Follow a with statement like a try: the context manager may suppress exceptions."""
-        for item in node.items:
-            self.escape(self.value(item.context_expr))
-            if item.optional_vars is not None:
-                self.bind(item.optional_vars, UNKNOWN)
-        self.branches(lambda: self.body(node.body), lambda: self._interrupt(node.body))
-
-    def leave(self) -> None:
-        """Assume that the enclosing ``finally`` blocks run, as they do on the way out."""
-        for final in reversed(self.finals):
-            if final:
-                self.havoc(final)
+        handlers = (partial(caught, handler) for handler in node.handlers)
+        self.branches(lambda: self.body([*node.body, *node.orelse]), *handlers)

@@ -160,10 +160,6 @@ BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
     ast.Div: operator.truediv,
     ast.Mod: operator.mod,
 }
-UNARY: Mapping[type[ast.unaryop], Callable[[Any], object]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-}
 COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,

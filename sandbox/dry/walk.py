@@ -188,8 +188,6 @@ class BaseWalk(ast.NodeVisitor):
     endless: dict[int, ast.While] = field(default_factory=dict)
     """Endless loops that a path reached, by the id of their node."""
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=list)
-    finals: list[list[ast.stmt]] = field(default_factory=list)
-    """``finally`` blocks around the current statement."""
     chain: list[ast.Call] = field(default_factory=list)
     """Calls to plan functions that led to the current statement, outermost first."""
     inside: list[ast.AST] = field(default_factory=list)
@@ -202,7 +200,7 @@ class BaseWalk(ast.NodeVisitor):
         self.state.frames[MODULE] = {}
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
         self.acting = effects.acting_names(trees, self.roots)
-        self.catches = any(isinstance(node, ast.Try | ast.With) for tree in trees for node in ast.walk(tree))
+        self.catches = any(isinstance(node, ast.Try) for tree in trees for node in ast.walk(tree))
         """True if the code may catch errors, so that an error can end a loop without ending the plan."""
         self.rebound = frozenset(effects.rebound_names(trees))
         """Names that a function or a generator may bind outside itself."""

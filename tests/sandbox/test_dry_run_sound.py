@@ -178,6 +178,7 @@ def run(code: str, file: str, names: dict[str, object]) -> None:
 
 REPORTS = []
 
+
 def generated(random: Random) -> tuple[str, str]:
     """Return the code of an earlier cell, and a plan."""
     cells: tuple[list[str], list[str]] = ([], [])
