@@ -87,7 +87,9 @@ def follow(
     earlier: Iterable[str] = (),
 ) -> DryWalk:
     """Return the walk of a dry run: what it visited, and whether it is whole."""
-    helper_trees, earlier_trees, trees = map(_trees, (helpers, earlier, [code]))
+    helper_trees, earlier_trees, trees = (
+        [tree for tree in map(parse, codes) if isinstance(tree, ast.Module)] for codes in (helpers, earlier, [code])
+    )
     all_trees = [*helper_trees, *earlier_trees, *trees]
     walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), all_trees)
     walk.is_whole = not effects.binds_unnamed(all_trees)
@@ -104,10 +106,6 @@ def follow(
     except (NotFollowed, RecursionError):
         walk.is_whole = False
     return walk
-
-
-def _trees(codes: Iterable[str]) -> list[ast.Module]:
-    return [tree for tree in map(parse, codes) if isinstance(tree, ast.Module)]
 
 
 def _bind_values(walk: DryWalk, values: Mapping[str, object]) -> None:

@@ -152,10 +152,6 @@ class Calls(Expressions):
         outside, self.frame = self.frame, frame
         if transparent:
             self.transparent.add(frame)
-        self.declared[frame] = (
-            effects.own_declared_names(function.node, ast.Global),
-            effects.own_declared_names(function.node, ast.Nonlocal),
-        )
         self.state.frames[frame].update(values)
         self.returns.append([])
         try:
@@ -170,8 +166,8 @@ class Calls(Expressions):
             self.frame = outside
             paths = self.returns.pop()
         value = self.meet(paths)
-        if not any(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in effects.own_nodes(function.node)):
-            self.state.frames.pop(frame, None)
+        if sum(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in ast.walk(function.node)) == 1:
+            del self.state.frames[frame]
         return value
 
     # Methods and Python's functions.
@@ -198,10 +194,14 @@ class Calls(Expressions):
             return Rows(name, tuple(args))
         items = self.items(args[0]) if len(args) == 1 else None
         if items is not None and not named and name in ("list", "tuple", "len"):  # these do not examine the items
-            return len(items) if name == "len" else items if name == "tuple" else self.new_container(list(items))
+            return (
+                len(items)
+                if name == "len"
+                else self.tuple_of(items)
+                if name == "tuple"
+                else self.new_container([*items])
+            )
         with suppress(NotKnown):
-            if name == "dict" and not args and arguments.whole:
-                return self.new_container(dict(named.items()))
             others = (*args[1:], *named.values())  # max, min and sum may return one of these itself
             if name in FUNCTIONS and arguments.whole and not any(isinstance(other, Container) for other in others):
                 options = {option: self.plain(value) for option, value in named.items()}
@@ -270,7 +270,7 @@ def _is_data(value: Value) -> bool:
 
 def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:
     """Return the values of the parameters. None if the arguments do not fit, or if a call is not followed."""
-    if not arguments.whole or effects.is_generator(function.node) or function.node.args.posonlyargs:
+    if not arguments.whole or not effects.is_simple(function.node):
         return None
     signature = function.node.args
     positional = [parameter.arg for parameter in signature.args]

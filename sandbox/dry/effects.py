@@ -41,24 +41,10 @@ def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     return [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if arg]
 
 
-def own_declared_names(node: ast.FunctionDef | ast.Lambda, kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
-    """Return the names that a function itself declares, without those of inner functions."""
-    return {name for inner in own_nodes(node) if isinstance(inner, kind) for name in inner.names}
-
-
-def is_generator(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Return whether calling the function only creates a generator."""
-    return any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in own_nodes(node))
-
-
-def own_nodes(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
-    """Yield the nodes of a function's body, without those of inner functions and classes."""
-    waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
-    while waiting:
-        inner = waiting.pop()
-        yield inner
-        if not isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            waiting.extend(ast.iter_child_nodes(inner))
+def is_simple(node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Return whether a function runs when it is called, and binds no names outside itself."""
+    others = ast.Yield | ast.YieldFrom | ast.Global | ast.Nonlocal
+    return not node.args.posonlyargs and not any(isinstance(inner, others) for inner in ast.walk(node))
 
 
 def mentions(node: ast.AST, names: Collection[str]) -> bool:

@@ -80,20 +80,6 @@ class DefinedFunction:
     defaults: tuple[tuple[str, Value], ...] = ()
 
 
-MAX_PARTS = 20_000
-"""Maximum number of items in a tuple. Those of nested tuples count each time they occur."""
-
-
-def is_small(value: tuple[Value, ...]) -> bool:
-    """Return whether a tuple can be traversed quickly."""
-    parts, inside = 0, [value]
-    while inside and parts <= MAX_PARTS:
-        current = inside.pop()
-        parts += len(current)
-        inside += [part for part in current if isinstance(part, tuple)]
-    return parts <= MAX_PARTS
-
-
 def same(first: Value, second: Value) -> bool:
     """Return whether two values or contents are certainly the same: 1 is neither True nor 1.0."""
     if first is second or type(first) is not type(second):

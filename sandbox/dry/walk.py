@@ -20,7 +20,6 @@ from planbook.sandbox.dry.values import (
     SessionKnowledge,
     UnknownType,
     Value,
-    is_small,
     same,
 )
 
@@ -53,7 +52,7 @@ class WalkState:
         """Return whether the state differs from an earlier one in anything that existed then."""
         return (
             self.knowledge != other.knowledge
-            or any(not _same_items(names, self.frames.get(number, {})) for number, names in other.frames.items())
+            or any(not same(sorted(other.frames[n].items()), sorted(self.frames[n].items())) for n in other.frames)
             or any(not same(content, self.heap.get(number)) for number, content in other.heap.items())
         )
 
@@ -72,10 +71,6 @@ class WalkState:
         if isinstance(value, Rows):
             return value.args
         return value.fields.values() if isinstance(value, KnownObject) else value if isinstance(value, tuple) else ()
-
-
-def _same_items(first: dict[str, Value], second: dict[str, Value]) -> bool:
-    return first.keys() == second.keys() and all(same(first[name], second[name]) for name in first)
 
 
 def inside(content: Content) -> list[Value]:
@@ -180,8 +175,6 @@ class BaseWalk(ast.NodeVisitor):
     consumed_now: set[int] = field(default_factory=set)
     """Ids of expressions whose items are all read at once or by a loop, as in ``any(...)``, and not kept."""
     parents: dict[int, int] = field(default_factory=dict)
-    declared: dict[int, tuple[set[str], set[str]]] = field(default_factory=lambda: {MODULE: (set(), set())})
-    """Maps a frame to its names declared global, and those declared nonlocal."""
     transparent: set[int] = field(default_factory=set)
     """Frames of comprehensions: a name assigned by := belongs to the frame around them."""
     loops: list[LoopExits] = field(default_factory=list)
@@ -309,7 +302,6 @@ class BaseWalk(ast.NodeVisitor):
         """Open a frame inside another, and return its number."""
         self._numbers += 1
         self.parents[self._numbers] = parent
-        self.declared[self._numbers] = (set(), set())
         self.state.frames[self._numbers] = {}
         return self._numbers
 
@@ -334,15 +326,8 @@ class BaseWalk(ast.NodeVisitor):
         return frame
 
     def assign(self, name: str, value: Value, frame: int) -> None:
-        """Bind a name in a frame, or in the one that it belongs to by ``global`` or ``nonlocal``."""
-        outer, enclosing = self.declared[frame]
-        if name in outer:
-            frame = MODULE
-        elif name in enclosing:
-            frame = self.parents[frame]
-            while name not in self.state.frames.get(frame, {}) and frame in self.parents:
-                frame = self.parents[frame]
-        self.state.frames.setdefault(frame, {})[name] = value
+        """Bind a name in a frame."""
+        self.state.frames[frame][name] = value
         if name in self.exposed:
             self.escape(value)
 
@@ -360,9 +345,11 @@ class BaseWalk(ast.NodeVisitor):
             self.escape(Container(number))
 
     def tuple_of(self, parts: Iterable[Value]) -> Value:
-        """Return a tuple of these parts; UNKNOWN if it is too large to be traversed."""
+        """Return a tuple of these parts; UNKNOWN if it is too large or too deep to be traversed."""
         value = tuple(parts)
-        if is_small(value):
+        nested = [part for part in value if isinstance(part, tuple)]
+        is_deep = any(isinstance(part, tuple) for inner in nested for part in inner)
+        if not is_deep and len(value) + sum(map(len, nested)) <= MAX_ITEMS:
             return value
         self.escape(*value)
         return UNKNOWN
@@ -390,8 +377,10 @@ class BaseWalk(ast.NodeVisitor):
             columns = [items for items in map(self.items, rows.args) if items is not None]
             if len(columns) < len(rows.args) or (rows.kind == "enumerate" and len(columns) != 1):
                 return None
-            return tuple(enumerate(columns[0]) if rows.kind == "enumerate" else zip(*columns, strict=False))
+            return tuple(map(self.tuple_of, zip(*columns, strict=False) if rows.kind == "zip" else enumerate(*columns)))
         content = self.content(rows.args[0])
+        if rows.kind == "items" and isinstance(content, dict):
+            return tuple(map(self.tuple_of, content.items()))
         return tuple(getattr(content, rows.kind)()) if isinstance(content, dict) else None
 
     def truth(self, value: Value) -> bool | UnknownType:
