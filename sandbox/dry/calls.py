@@ -194,13 +194,9 @@ class Calls(Expressions):
             return Rows(name, tuple(args))
         items = self.items(args[0]) if len(args) == 1 else None
         if items is not None and not named and name in ("list", "tuple", "len"):  # these do not examine the items
-            return (
-                len(items)
-                if name == "len"
-                else self.tuple_of(items)
-                if name == "tuple"
-                else self.new_container([*items])
-            )
+            if name == "len":
+                return len(items)
+            return self.tuple_of(items) if name == "tuple" else self.new_container(list(items))
         with suppress(NotKnown):
             others = (*args[1:], *named.values())  # max, min and sum may return one of these itself
             if name in FUNCTIONS and arguments.whole and not any(isinstance(other, Container) for other in others):

@@ -29,10 +29,16 @@ def names_in(node: ast.AST) -> set[str]:
 
 
 def rebound_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that functions and generators in the code may bind outside themselves."""
-    declared = {name for node in _all(nodes) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
-    generators = [node for node in _all(nodes) if isinstance(node, ast.GeneratorExp)]
-    return declared | {node.target.id for node in _all(generators) if isinstance(node, ast.NamedExpr)}
+    """Return the names that functions and generators may bind outside themselves, and those of ``finally`` blocks."""
+    names = set[str]()
+    for node in _all(nodes):
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            names |= {*node.names}
+        elif isinstance(node, ast.Try):
+            names |= bound_names(node.finalbody)
+        elif isinstance(node, ast.GeneratorExp):
+            names |= {inner.target.id for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr)}
+    return names
 
 
 def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:

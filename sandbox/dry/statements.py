@@ -156,9 +156,10 @@ class DryWalk(Loops):
         raise PathEnded
 
     def visit_Try(self, node: ast.Try) -> None:
-        """Follow a try. A handler may run after any statement of the body, so from there on nothing stays known."""
-        if node.finalbody:
-            raise NotFollowed
+        """Follow a try. A handler may run after any statement of the body, so from there on nothing stays known.
+
+        Nor does it if there is a ``finally``, which may run at any exit. The names that it binds are in ``rebound``.
+        """
 
         def caught(handler: ast.ExceptHandler) -> None:
             self.blind = True  # the body may have left functions that act
@@ -167,5 +168,11 @@ class DryWalk(Loops):
                 self.assign(handler.name, UNKNOWN, self.frame)
             self.body(handler.body)
 
+        def leaving() -> None:
+            self.havoc([node])
+            self.body(node.finalbody)
+            raise PathEnded
+
+        self.blind = self.blind or bool(node.finalbody)
         handlers = (partial(caught, handler) for handler in node.handlers)
-        self.branches(lambda: self.body([*node.body, *node.orelse]), *handlers)
+        self.branches(lambda: self.body([*node.body, *node.orelse]), *handlers, *[leaving] * bool(node.finalbody))

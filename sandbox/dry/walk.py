@@ -196,7 +196,7 @@ class BaseWalk(ast.NodeVisitor):
         self.catches = any(isinstance(node, ast.Try) for tree in trees for node in ast.walk(tree))
         """True if the code may catch errors, so that an error can end a loop without ending the plan."""
         self.rebound = frozenset(effects.rebound_names(trees))
-        """Names that a function or a generator may bind outside itself."""
+        """Names that a function or a generator may bind outside itself, or a ``finally`` block anywhere in its try."""
         self.plan = trees[-1]
         self.plan_calls = frozenset(id(node) for node in ast.walk(self.plan) if isinstance(node, ast.Call))
         """Ids of the plan's own call nodes; all others belong to helpers."""
@@ -377,7 +377,8 @@ class BaseWalk(ast.NodeVisitor):
             columns = [items for items in map(self.items, rows.args) if items is not None]
             if len(columns) < len(rows.args) or (rows.kind == "enumerate" and len(columns) != 1):
                 return None
-            return tuple(map(self.tuple_of, zip(*columns, strict=False) if rows.kind == "zip" else enumerate(*columns)))
+            pairs = zip(*columns, strict=False) if rows.kind == "zip" else enumerate(columns[0])
+            return tuple(map(self.tuple_of, pairs))
         content = self.content(rows.args[0])
         if rows.kind == "items" and isinstance(content, dict):
             return tuple(map(self.tuple_of, content.items()))
