@@ -76,14 +76,8 @@ class Calls(Expressions):
         self.consumed_now.update(map(id, consumed))
         args = self.unpack(node.args)
         self.consumed_now.difference_update(map(id, consumed))
-        whole, named = args is not None, dict[str, Value]()
-        for pair in node.keywords:
-            value = self.value(pair.value)
-            if pair.arg is None:
-                self.escape(value)
-                whole = False
-            else:
-                named[pair.arg] = value
+        named = {pair.arg or f"**{place}": self.value(pair.value) for place, pair in enumerate(node.keywords)}
+        whole = args is not None and all(pair.arg for pair in node.keywords)
         if not whole:
             self.escape(*(args or ()), *named.values())
         return CallArguments(args or [], named, whole)

@@ -1,7 +1,7 @@
 """Facts about code: the names that it binds and reads, and the calls in it that may act."""
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 
 _NAMED_NODES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
 
@@ -53,16 +53,11 @@ def is_simple(node: ast.FunctionDef | ast.Lambda) -> bool:
     return not node.args.posonlyargs and not any(isinstance(inner, others) for inner in ast.walk(node))
 
 
-def mentions(node: ast.AST, names: Collection[str]) -> bool:
-    """Return whether the code reads one of the names anywhere."""
-    return any(isinstance(inner, ast.Name) and inner.id in names for inner in ast.walk(node))
-
-
 def acting_names(trees: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
     """Return the session's names, and those of the functions that use one of them, or a function that does."""
     functions = [node for node in _all(trees) if isinstance(node, ast.FunctionDef)]
     acting = set(roots)
-    while more := {node.name for node in functions if node.name not in acting and mentions(node, acting)}:
+    while more := {node.name for node in functions if node.name not in acting and acting & names_in(node)}:
         acting |= more
     return frozenset(acting)
 
@@ -100,9 +95,7 @@ def _all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 _METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind))
 
 
-def call_sites(
-    tree: ast.AST, functions: Collection[str], roots: Collection[str], handed_on: Collection[str]
-) -> Iterator[int]:
+def call_sites(tree: ast.AST, functions: Collection[str], roots: Set[str], handed_on: Collection[str]) -> Iterator[int]:
     """Yield the ids of nodes that call one of the session's functions, or pass it on to be called by others.
 
     ``roots`` has the session's names, ``handed_on`` the functions that something unknown holds. Calls to methods with
@@ -115,9 +108,9 @@ def call_sites(
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             attribute = node.func.attr
-            is_site = attribute in unique or (attribute in names and mentions(node.func.value, roots))
+            is_site = attribute in unique or (attribute in names and bool(names_in(node.func.value) & roots))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            by_name = node.func.id == "getattr" and bool(node.args) and mentions(node.args[0], roots)
+            by_name = node.func.id == "getattr" and bool(node.args and names_in(node.args[0]) & roots)
             is_site = by_name or node.func.id in functions
         else:
             is_site = isinstance(node, ast.Attribute) and id(node) not in called and ast.unparse(node) in handed_on

@@ -1,7 +1,7 @@
 """Evaluate expressions. One that is not followed has the value UNKNOWN, and its operands escape."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import count
@@ -195,10 +195,14 @@ class Expressions(BaseWalk):
         return self._rest_of_boolean(nodes[1:], is_and) if truth == is_and else value
 
     def visit_IfExp(self, node: ast.IfExp) -> Value:
-        truth = self.truth(self.value(node.test))
+        return self.choose(node.test, lambda: self.value(node.body), lambda: self.value(node.orelse))
+
+    def choose(self, test: ast.expr, body: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
+        """Follow the branch that a condition selects, or both if it is unknown."""
+        truth = self.truth(self.value(test))
         if isinstance(truth, UnknownType):
-            return self.branches(lambda: self.value(node.body), lambda: self.value(node.orelse))
-        return self.value(node.body if truth else node.orelse)
+            return self.branches(body, orelse)
+        return body() if truth else orelse()
 
     def visit_Subscript(self, node: ast.Subscript) -> Value:
         return self.item(self.value(node.value), self.value(node.slice))

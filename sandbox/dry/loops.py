@@ -150,11 +150,11 @@ class Loops(Calls):
         append = ast.Call(ast.Attribute(ast.Name(_RESULT, ast.Load()), "append"), [node.elt], [])
         return self._comprehension(node, [ast.Expr(append)], self.new_container([]))
 
-    def visit_DictComp(self, node: ast.DictComp) -> Value:
-        return self._comprehension(node, [ast.Expr(ast.Set([node.key, node.value]))])
+    def visit_SetComp(self, node: ast.SetComp | ast.DictComp) -> Value:
+        parts = [node.elt] if isinstance(node, ast.SetComp) else [node.key, node.value]
+        return self._comprehension(node, [ast.Expr(ast.Set(parts))])
 
-    def visit_SetComp(self, node: ast.SetComp) -> Value:
-        return self._comprehension(node, [ast.Expr(ast.Set([node.elt]))])
+    visit_DictComp = visit_SetComp
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Value:
         """Follow a generator whose items are read now, maybe not all. Others may be read at any time."""

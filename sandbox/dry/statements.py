@@ -6,7 +6,7 @@ from functools import partial
 
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.loops import Loops
-from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, UnknownType, Value
+from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, Value
 from planbook.sandbox.dry.walk import NotFollowed, PathEnded
 
 
@@ -126,20 +126,14 @@ class DryWalk(Loops):
     # Branches.
 
     def visit_If(self, node: ast.If) -> None:
-        truth = self.truth(self.value(node.test))
-        if isinstance(truth, UnknownType):
-            self.branches(lambda: self.body(node.body), lambda: self.body(node.orelse))
-        else:
-            self.body(node.body if truth else node.orelse)
+        self.choose(node.test, lambda: self.body(node.body), lambda: self.body(node.orelse))
 
     def visit_Assert(self, node: ast.Assert) -> None:
         if self.truth(self.value(node.test)) is False:
             raise PathEnded
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        for part in (node.exc, node.cause):
-            if part is not None:
-                self.value(part)
+        self.visit_parts(node)
         raise PathEnded
 
     def visit_Return(self, node: ast.Return) -> None:
