@@ -32,7 +32,7 @@ PLACES = ("start", "ok1", "ok2")
 ANSWERS: Sequence[object] = ("", "ok1", "bad", 0, 1, None, [], ["ok1"], ["bad", "ok2"], [["ok2"]], {"a": "ok1"}, "ab")
 METHODS = ("go", "use", "on", "off", "dim", "glow", "look", "cart.on")
 FUNCTIONS = (*(f"agent.{name}" for name in METHODS), "more", "fail")
-FUEL, MAX_LINES = 60, 3_000
+FUEL, MAX_LINES = 30, 500
 HELPERS = "from contextlib import suppress"
 TASK = {"goal": "ok1", "items": ["ok2"]}
 
@@ -100,7 +100,7 @@ class World:
         self.state, refused = self.state.act(f"agent.{name}", args, kwargs, 0)
         if fits and refused is None:
             self.succeeded.add(_chain(sys._getframe(2)))
-        return self.dice.choice(ANSWERS)
+        return deepcopy(self.dice.choice(ANSWERS))
 
     def more(self, *_: object) -> bool:
         """Return a random answer. Raises SystemExit when there were enough."""
