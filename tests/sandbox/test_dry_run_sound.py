@@ -5,13 +5,13 @@ PLANBOOK_DRY_RUNS=5000 tries more generated plans than usual.
 
 import ast
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import count
 from random import Random
 from types import FrameType, SimpleNamespace
 from typing import Any
@@ -32,7 +32,7 @@ PLACES = ("start", "ok1", "ok2")
 ANSWERS: Sequence[object] = ("", "ok1", "bad", 0, 1, None, [], ["ok1"], ["bad", "ok2"], [["ok2"]], {"a": "ok1"}, "ab")
 METHODS = ("go", "use", "on", "off", "dim", "glow", "look", "cart.on")
 FUNCTIONS = (*(f"agent.{name}" for name in METHODS), "more", "fail")
-FUEL, MAX_LINES = 30, 500
+FUEL, SECONDS = 30, 0.2
 HELPERS = "from contextlib import suppress"
 TASK = {"goal": "ok1", "items": ["ok2"]}
 
@@ -158,21 +158,21 @@ def wrongly_reported(earlier: str, plan: str, seed: int) -> set[Chain]:
 
 
 def run(code: str, file: str, names: dict[str, object]) -> None:
-    """Run code until an error or too many lines end it."""
-    lines = count()
+    """Run code until an error or the end of its time."""
 
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        if next(lines) > MAX_LINES:
-            raise SystemExit
-        return trace if frame.f_code.co_filename == file else None
+    def stop(*_: object) -> None:
+        raise SystemExit
 
+    before = signal.signal(signal.SIGVTALRM, stop)
     with suppress(Exception, SystemExit):
-        compiled = compile(code, file, "exec")
-        sys.settrace(trace)
         try:
-            exec(compiled, names)
+            signal.setitimer(
+                signal.ITIMER_VIRTUAL, SECONDS, SECONDS / 10
+            )  # again, as a finalizer may swallow the first
+            exec(compile(code, file, "exec"), names)
         finally:
-            sys.settrace(None)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
 
 
 def generated(random: Random) -> tuple[str, str]:
