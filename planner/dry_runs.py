@@ -97,11 +97,15 @@ def dry_run_of(
     functions: Mapping[str, Callable[..., object]],
     plan_task: Mapping[str, JsonValue],
     steps: Callable[[], Iterable[Step]],
+    *,
+    helpers: str = "",
+    ran: Sequence[str] = (),
 ) -> Callable[[str], list[Fault]]:
     """Return a function that finds the actions of an episode's next cell that are certain to fail when reached.
 
-    ``steps`` returns the steps before the cell; ``plan_task`` is the ``task`` of plan code. The function finds nothing
-    if no preconditions are declared. Raises MissingRequirement, and EpisodeBroken for other errors of the environment.
+    ``steps`` returns the steps before the cell; ``plan_task`` is the ``task`` of plan code. ``helpers`` are those of
+    the frame, and ``ran`` grows by each cell that runs in it. The function finds nothing if no preconditions are
+    declared. Raises MissingRequirement, and EpisodeBroken for other errors of the environment.
     """
     with environment_errors(but=MissingRequirement):
         declared = environment.preconditions(task, environment.options)
@@ -116,7 +120,8 @@ def dry_run_of(
             known_after(environment, declared, steps()),
             attributes=plan_attributes(type(environment)),
             values={TASK: plan_task},
-            helpers=[environment.helpers],
+            helpers=[environment.helpers, helpers],
+            earlier=ran,
         )
         return list(result.faults)
 

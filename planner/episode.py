@@ -378,7 +378,13 @@ class Episode:
             from planbook.planner.dry_runs import dry_run_of  # few runs check their cells in this way
 
             frame.dry_run = dry_run_of(
-                self.environment, self._own_task, frame.functions, task, lambda: self.steps[: frame.first_step]
+                self.environment,
+                self._own_task,
+                frame.functions,
+                task,
+                lambda: self.steps[: frame.first_step],
+                helpers=helpers,
+                ran=frame.ran,
             )
         return frame
 

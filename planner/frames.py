@@ -50,6 +50,8 @@ class Frame:
     names: frozenset[str]
     modules: Sequence[str]
     cells: int = 0
+    ran: list[str] = field(default_factory=list)
+    """The code of the cells that may have left something in the namespace, without the helpers."""
     dry_run: Callable[[str], list[Fault]] = lambda code: []
     """Returns a fault for each action of a cell that cannot succeed; none if the frame has no dry run."""
     actions: int | None = None
@@ -114,6 +116,7 @@ class Frame:
         """Add the names that a cell defined, for later cells. A cell that reached a limit leaves none."""
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
             self.names |= bound_names(code)
+            self.ran.append(code)
 
 
 @contextmanager
@@ -165,9 +168,9 @@ class Frames:
                 continue
             with unwrap_method_errors():
                 result = session.run(code, source)
-            frame.add_names(code, result)
             if result.fault:
                 raise EpisodeBroken(f"the {source} cannot be defined: {result.fault}")
+            frame.names |= bound_names(code)
         return frame
 
     def close(self, frame: Frame) -> None:

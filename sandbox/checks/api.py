@@ -3,7 +3,8 @@
 import ast
 import inspect
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -39,11 +40,17 @@ class Function:
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
         """Return the function with the signature of a callable. Annotations are evaluated where possible."""
         plain = getattr(function, "__func__", function)  # a method is a new object at every access
-        return cls(name, _parameters(plain, bound=plain is not function))
+        parameters = _parameters if isinstance(plain, Hashable) else _parameters.__wrapped__
+        return cls(name, parameters(plain, bound=plain is not function))
 
     def __str__(self) -> str:
-        parameters = ", ".join(parameter.text for parameter in self.parameters or ())
-        return f"{self.name}({parameters})"
+        texts, only_named = list[str](), False
+        for parameter in self.parameters or ():
+            if parameter.kind is Kind.KEYWORD_ONLY and not only_named:
+                texts.append("*")
+            only_named = only_named or parameter.kind in (Kind.KEYWORD_ONLY, Kind.VAR_POSITIONAL)
+            texts.append(parameter.text)
+        return f"{self.name}({', '.join(texts)})"
 
 
 @dataclass(frozen=True)
@@ -98,19 +105,16 @@ class Api:
 def _parameters(function: Callable[..., object], *, bound: bool) -> tuple[CallParameter, ...] | None:
     """Return the parameters, without the first if ``bound``; None if Python does not know them."""
     called = types.MethodType(function, function) if bound else function
-    try:
-        signature = inspect.signature(called, eval_str=True)
-    except NameError:  # an annotation that only a type checker can see
-        signature = inspect.signature(called)
-    except (TypeError, ValueError):
-        return None
-    return tuple(map(_parameter, signature.parameters.values()))
+    for evaluated in (True, False):  # not every annotation that is a string can be evaluated
+        with suppress(Exception):
+            return tuple(map(_parameter, inspect.signature(called, eval_str=evaluated).parameters.values()))
+    return None
 
 
 def _parameter(parameter: inspect.Parameter) -> CallParameter:
     bare = parameter.replace(default=NO_DEFAULT)
     required = parameter.default is NO_DEFAULT and parameter.kind not in (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
-    text = str(bare) if required else f"{bare} = ..."
+    text = str(bare) if parameter.default is NO_DEFAULT else f"{bare} = ..."
     return CallParameter(parameter.name, parameter.kind, required, text, parameter.annotation)
 
 

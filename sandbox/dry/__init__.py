@@ -2,22 +2,23 @@
 
 The walk over the plan's syntax tree computes with known values. The result of an action is unknown, so both
 branches of a condition on it are followed and merged. A call is reported only if it cannot succeed on any path that
-reaches it. Code that cannot be followed (called by something unknown, or behind a caught exception) only reduces what
-is known.
+reaches it. Code that cannot be followed only reduces what is known: values passed to it become unknown. If it may act,
+the walk is *blind* from then on, and only calls with impossible arguments are reported.
 
 ``walk`` holds the state and merges branches. ``expressions``, ``calls``, ``loops`` and ``statements`` follow one part
-of the language each. ``values`` defines the values, ``effects`` finds facts about code that is not followed.
+of the language each. ``values`` defines the values, ``effects`` finds facts about code without following it.
 """
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from planbook.sandbox.dry.effects import call_sites
+from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.statements import DryWalk
-from planbook.sandbox.dry.values import UNKNOWN, Impossible, KnownObject, SessionKnowledge, Value
-from planbook.sandbox.dry.walk import MODULE, CallVisits, PathEnded, TooManyPaths, WalkState
+from planbook.sandbox.dry.values import UNKNOWN, HostRef, Impossible, KnownObject, SessionKnowledge
+from planbook.sandbox.dry.walk import MODULE, CallVisits, NotFollowed, PathEnded, WalkState
 from planbook.sandbox.policy.compiler import code_lines, shown_line
 from planbook.sandbox.reading.syntax import parse
 from planbook.sandbox.types import Fault, FaultKind
@@ -35,7 +36,8 @@ class DryRun:
     """The result of a dry run: calls that cannot succeed, endless loops, and the number of examined calls.
 
     ``unfollowed`` counts the plan's calls that no followed path reached, or that something unknown makes, such as a
-    method, ``map`` or ``getattr``. If the plan has too many paths, ``followed`` is False and no call is reported.
+    method, ``map`` or ``getattr``. If the plan has too many paths, or code such as ``match`` that is not followed,
+    ``followed`` is False and no call is reported.
     """
 
     faults: tuple[Fault, ...]
@@ -52,53 +54,76 @@ def dry_run(
     attributes: Iterable[str] = (),
     values: Mapping[str, object] | None = None,
     helpers: Iterable[str] = (),
+    earlier: Iterable[str] = (),
 ) -> DryRun:
     """Return the faults found by following a plan that passes the static check. Never raises because of the plan.
 
     ``knowledge`` is what is known at the start. ``values`` maps names to plain values, or to mappings of attributes for
-    objects such as ``task``. ``helpers`` is the code that ran before.
+    objects such as ``task``. ``helpers`` is code that defined functions before. ``earlier`` is the code of the cells
+    before this one, any part of which may have run; ``knowledge`` includes its actions.
     """
-    trees = [tree for tree in map(parse, (*helpers, code)) if isinstance(tree, ast.Module)]
-    walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), trees)
-    names = {name: _value(walk, value) for name, value in (values or {}).items()}
-    walk.state.frames[MODULE].update(names)
-    try:
-        reached = _follow(walk, trees)
-    except (TooManyPaths, RecursionError):
-        return DryRun((), len({id(visits.node) for visits in walk.visits.values()}), followed=False)
+    walk = follow(code, functions, knowledge, attributes, values or {}, helpers, earlier)
+    followed = {id(visits.node) for visits in walk.visits.values()}
+    if not walk.is_whole:
+        return DryRun((), len(followed), followed=False)
     lines = code_lines(code)
-    impossible = _impossible_calls(walk)
-    loops = [_endless_fault(node, lines) for node in ast.walk(trees[-1]) if id(node) in walk.endless]
+    impossible = [visits for visits in walk.visits.values() if visits.impossible is not None]
+    loops = [_endless_fault(node, lines) for node in ast.walk(walk.plan) if id(node) in walk.endless]
     ordered = sorted(
         dict.fromkeys([*(_call_fault(visits, lines) for visits in impossible), *loops]),
         key=lambda fault: (fault.line or 0, fault.column or 0),
     )
-    followed = reached | {id(visits.node) for visits in impossible}
-    all_sites = set(call_sites(trees[-1], walk.functions, walk.acting, walk.handed_on))
+    all_sites = set(effects.call_sites(walk.plan, walk.functions, walk.roots, walk.handed_on))
     return DryRun(tuple(ordered), len(followed), len(all_sites - followed))
 
 
-def _follow(walk: DryWalk, trees: list[ast.Module]) -> set[int]:
-    """Follow all code. Return the ids of the reached calls, except those that only something unknown makes."""
-    with suppress(PathEnded):
-        for tree in trees:
-            walk.body(tree.body)
-    reached = {id(visits.node) for visits in walk.visits.values()}
-    walk.visit_unseen()
-    return reached
+def follow(
+    code: str,
+    functions: Iterable[str],
+    knowledge: SessionKnowledge,
+    attributes: Iterable[str] = (),
+    values: Mapping[str, object] = MappingProxyType({}),
+    helpers: Iterable[str] = (),
+    earlier: Iterable[str] = (),
+) -> DryWalk:
+    """Return the walk of a dry run: what it visited, and whether it is whole."""
+    helper_trees, earlier_trees, trees = (
+        [tree for tree in map(parse, codes) if isinstance(tree, ast.Module)] for codes in (helpers, earlier, [code])
+    )
+    all_trees = [*helper_trees, *earlier_trees, *trees]
+    walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), all_trees)
+    walk.is_whole = not effects.binds_unnamed(all_trees)
+    try:
+        with suppress(PathEnded):
+            _bind_values(walk, values)
+            for tree in helper_trees:
+                walk.body(tree.body)
+            if earlier_trees:
+                _assume_ran(walk, earlier_trees)
+                used = set().union(*map(effects.names_in, (*helper_trees, *earlier_trees)))
+                _bind_values(walk, {name: value for name, value in values.items() if name not in used})
+            walk.body(walk.plan.body)
+    except (NotFollowed, RecursionError):
+        walk.is_whole = False
+    return walk
 
 
-def _impossible_calls(walk: DryWalk) -> list[CallVisits]:
-    """Return the calls to report. A call that is impossible for every caller is reported once."""
-    impossible = [visits for visits in walk.visits.values() if visits.impossible is not None]
-    unconditional = {id(visits.node) for visits in impossible if not visits.through}
-    return [visits for visits in impossible if not visits.through or id(visits.node) not in unconditional]
+def _bind_values(walk: DryWalk, values: Mapping[str, object]) -> None:
+    for name, value in values.items():
+        fields = value.items() if isinstance(value, Mapping) else ()
+        known = KnownObject({str(name): walk.from_python(field) for name, field in fields})
+        walk.assign(name, known if isinstance(value, Mapping) else walk.from_python(value), MODULE)
 
 
-def _value(walk: DryWalk, value: object) -> Value:
-    if isinstance(value, Mapping):
-        return KnownObject({str(name): walk.from_python(field) for name, field in value.items()})
-    return walk.from_python(value)
+def _assume_ran(walk: DryWalk, trees: list[ast.Module]) -> None:
+    """Assume that any part of earlier cells ran. If these define functions, every name of theirs may act."""
+    known = walk.state.knowledge
+    walk.havoc(trees)
+    walk.state.knowledge = known
+    if effects.keeps_functions(trees, walk.acting):
+        for name in effects.bound_names(trees):
+            walk.assign(name, HostRef(name), MODULE)
+    walk.blind = walk.blind or any(isinstance(node, ast.ClassDef) for tree in trees for node in ast.walk(tree))
 
 
 def _endless_fault(node: ast.AST, lines: list[str]) -> Fault:

@@ -11,7 +11,6 @@ from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.expressions import Expressions
 from planbook.sandbox.dry.values import (
     FUNCTIONS,
-    MAX_ITEMS,
     UNKNOWN,
     BuiltinFunction,
     Container,
@@ -19,6 +18,8 @@ from planbook.sandbox.dry.values import (
     HostRef,
     Impossible,
     NotKnown,
+    Rows,
+    UnknownType,
     Value,
     compute,
     text_method,
@@ -49,31 +50,40 @@ class Calls(Expressions):
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
             if not isinstance(base, HostRef):
-                return self._method(base, node.func.attr, self._arguments(node))
-        function = self.value(node.func)
-        if isinstance(function, BuiltinFunction) and function.name in _CONSUMERS and node.args:
-            self.consumed_now.add(id(node.args[0]))
-        arguments = self._arguments(node)
+                consumed = self._consumed(node, node.func.attr) if isinstance(base, str) else []
+                return self._method(node, base, node.func.attr, self._arguments(node, consumed))
+            function = self.attribute(base, node.func.attr)
+        else:
+            function = self.value(node.func)
+        consumed = self._consumed(node, function.name) if isinstance(function, BuiltinFunction) else []
+        arguments = self._arguments(node, consumed)
         if isinstance(function, HostRef) and function.path in self.functions:
             return self._act(node, function.path, arguments)
         if isinstance(function, DefinedFunction):
             return self.call_plan_function(node, function, arguments)
         if isinstance(function, BuiltinFunction):
-            return self._call_builtin(function.name, arguments)
-        return self._call_unknown(arguments)
+            return self._call_builtin(node, function.name, arguments)
+        return self._call_unknown(arguments, function)
 
-    def _arguments(self, node: ast.Call) -> CallArguments:
+    def _consumed(self, node: ast.Call, function: str) -> Sequence[ast.expr]:
+        """Return the arguments whose items the function reads at once, with nothing happening in between."""
+        if function in _ROWS and id(node) in self.consumed_now:
+            return [arg for arg in node.args if isinstance(arg, ast.Call)]
+        others = [*node.args[1:], *(pair.value for pair in node.keywords)]
+        return node.args[:1] if function in _CONSUMERS and all(isinstance(one, ast.Constant) for one in others) else []
+
+    def _arguments(self, node: ast.Call, consumed: Sequence[ast.expr]) -> CallArguments:
+        self.consumed_now.update(map(id, consumed))
         args = self.unpack(node.args)
-        named = {pair.arg or "": self.value(pair.value) for pair in node.keywords}
-        whole = args is not None and "" not in named
+        self.consumed_now.difference_update(map(id, consumed))
+        named = {pair.arg or f"**{place}": self.value(pair.value) for place, pair in enumerate(node.keywords)}
+        whole = args is not None and all(pair.arg for pair in node.keywords)
         if not whole:
             self.escape(*(args or ()), *named.values())
         return CallArguments(args or [], named, whole)
 
     def _call_unknown(self, arguments: CallArguments, *more: Value) -> Value:
         self.escape(*arguments.args, *arguments.named.values(), *more)
-        if self.blind:
-            self.state.knowledge = self.state.knowledge.forgotten()
         return UNKNOWN
 
     def _act(self, node: ast.Call, path: str, arguments: CallArguments) -> Value:
@@ -108,14 +118,10 @@ class Calls(Expressions):
 
     def call_plan_function(self, node: ast.Call, function: DefinedFunction, arguments: CallArguments) -> Value:
         """Follow a call to a function of the plan, and return its value."""
-        again = any(enclosing is function.node for enclosing in self.inside)
-        if again or len(self.chain) >= MAX_CALL_DEPTH or effects.is_generator(function.node) or not arguments.whole:
-            return self._call_unknown(arguments, function)
-        if self._only_reads(function, [*arguments.args, *arguments.named.values()]):
-            return UNKNOWN
         values = _bind_arguments(self, function, arguments)
-        if values is None:
-            return self._call_unknown(arguments)
+        again = any(enclosing is function.node for enclosing in self.inside)
+        if again or values is None or len(self.chain) >= MAX_CALL_DEPTH or self._only_reads(function, values):
+            return self._call_unknown(arguments, function)
         self.chain.append(node)
         self.inside.append(function.node)
         try:
@@ -124,18 +130,22 @@ class Calls(Expressions):
             self.chain.pop()
             self.inside.pop()
 
-    def _only_reads(self, function: DefinedFunction, values: list[Value]) -> bool:
+    def _only_reads(self, function: DefinedFunction, values: dict[str, Value]) -> bool:
         """Return whether a call need not be followed, since it only computes something from unknown values."""
-        return UNKNOWN in values and not any(map(self.holds_container, values)) and self.is_harmless(function)
+        names = self.names_in(function.node) - values.keys()
+        if UNKNOWN not in values.values() or names & self.acting:
+            return False
+        read = (self.look_up(name, function.frame) for name in names)
+        return all(map(_is_data, values.values())) and all(
+            _is_data(value) or isinstance(value, BuiltinFunction | DefinedFunction) for value in read
+        )
 
-    def enter(self, function: DefinedFunction, values: dict[str, Value]) -> Value:
+    def enter(self, function: DefinedFunction, values: dict[str, Value], *, transparent: bool = False) -> Value:
         """Follow a function's body with these parameters, and return its value."""
         frame = self.open_frame(function.frame)
-        outside, self.frame, self.finals = (self.frame, self.finals), frame, []
-        self.declared[frame] = (
-            effects.own_declared_names(function.node, ast.Global),
-            effects.own_declared_names(function.node, ast.Nonlocal),
-        )
+        outside, self.frame = self.frame, frame
+        if transparent:
+            self.transparent.add(frame)
         self.state.frames[frame].update(values)
         self.returns.append([])
         try:
@@ -147,77 +157,62 @@ class Calls(Expressions):
         except PathEnded:
             pass
         finally:
-            self.frame, self.finals = outside
+            self.frame = outside
             paths = self.returns.pop()
         value = self.meet(paths)
-        if not any(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in effects.own_nodes(function.node)):
-            self.state.frames.pop(frame, None)
+        if sum(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in ast.walk(function.node)) == 1:
+            del self.state.frames[frame]
         return value
-
-    def visit_unseen(self) -> None:
-        """Follow the functions that something unknown may call, with unknown arguments."""
-        visited: set[int] = set()
-        while self.blind and (left := self.unseen.keys() - visited):
-            for key in sorted(left, key=lambda node: self.unseen[node].node.lineno):
-                visited.add(key)
-                function = self.unseen[key]
-                self._forget_all_data()
-                start = self.state.copy()
-                with suppress(PathEnded):
-                    self.enter(function, dict.fromkeys(effects.parameters(function.node), UNKNOWN))
-                self.state = start
-
-    def _forget_all_data(self) -> None:
-        """Forget all but functions that are defined in one place, since something unknown may act at any time."""
-        self.havoc([])
-        for frame in self.state.frames.values():
-            for name, value in frame.items():
-                frame[name] = value if isinstance(value, DefinedFunction) and name in self.defined_once else UNKNOWN
 
     # Methods and Python's functions.
 
-    def _method(self, base: Value, name: str, arguments: CallArguments) -> Value:
+    def _method(self, node: ast.Call, base: Value, name: str, arguments: CallArguments) -> Value:
         """Return the result of a method. Methods of strings keep none of their arguments."""
+        content = self.content(base)
+        if isinstance(content, dict) and name in _VIEWS and id(node) in self.consumed_now and not node.args:
+            return Rows(name, (base,))
         with suppress(NotKnown):
             if isinstance(base, Container) and arguments.whole:
-                return self.container_method(base, name, arguments.args, arguments.named)
+                return self._container_method(base, name, arguments.args, arguments.named)
             if isinstance(base, str) and arguments.whole:
                 named = {argument: self.plain(value) for argument, value in arguments.named.items()}
                 args = [self.plain(argument) for argument in arguments.args]
                 return self.from_python(text_method(base, name, args, named))
         return UNKNOWN if isinstance(base, str) else self._call_unknown(arguments, base)
 
-    def _call_builtin(self, name: str, arguments: CallArguments) -> Value:
+    def _call_builtin(self, node: ast.Call, name: str, arguments: CallArguments) -> Value:
+        args, named = arguments.args, arguments.named
         if name in ("print", "isinstance", "repr", "type"):
             return UNKNOWN
-        items = self.items(arguments.args[0]) if len(arguments.args) == 1 and not arguments.named else None
-        if items is not None and name in ("list", "tuple", "len"):  # these do not examine the items
-            return len(items) if name == "len" else items if name == "tuple" else self.new_container(list(items))
+        if name in _ROWS and id(node) in self.consumed_now and not node.keywords and arguments.whole:
+            return Rows(name, tuple(args))
+        items = self.items(args[0]) if len(args) == 1 else None
+        if items is not None and not named and name in ("list", "tuple", "len"):  # these do not examine the items
+            if name == "len":
+                return len(items)
+            return self.tuple_of(items) if name == "tuple" else self.new_container(list(items))
         with suppress(NotKnown):
-            if name == "dict" and not arguments.args and arguments.whole:
-                return self.new_container(dict(arguments.named.items()))
-            if name in FUNCTIONS and arguments.whole:
-                named = {argument: self.plain(value) for argument, value in arguments.named.items()}
-                return self.from_python(compute(FUNCTIONS[name], *map(self.flat, arguments.args), **named))
-        if name == "getattr":
-            return self._call_unknown(arguments)
-        for value in (*arguments.args, *arguments.named.values()):  # all others read the items, and may call them
-            self.escape(*(self.items(value) or (value,)) if isinstance(value, Container) else (value,))
-        return self._call_unknown(CallArguments([], {}))
+            others = (*args[1:], *named.values())  # max, min and sum may return one of these itself
+            if name in FUNCTIONS and arguments.whole and not any(isinstance(other, Container) for other in others):
+                options = {option: self.plain(value) for option, value in named.items()}
+                return self.from_python(compute(FUNCTIONS[name], *map(self.flat, args), **options))
+        if items is not None and (name in FUNCTIONS or name == "set"):  # keeps the items, but not the list itself
+            return self._call_unknown(CallArguments(list(items), named))
+        return self._call_unknown(arguments)
 
-    # Lists, dicts and sets.
+    # Lists and dicts.
 
-    def container_method(
+    def _container_method(
         self, container: Container, name: str, args: Sequence[Value], named: Mapping[str, Value]
     ) -> Value:
         """Return the result of a container's method. Raises NotKnown, without a change, if its effect is unknown."""
         content = self.content(container)
         method = _METHODS.get((type(content), name))
-        if content is None or method is None or named or len(content) >= MAX_ITEMS:
+        if content is None or method is None or named:
             raise NotKnown
         changed = copy(content)
         value = compute(method, self, changed, *args)
-        self.state.heap[container.number] = changed
+        self.set_content(container.number, changed)
         return value
 
     def replace_item(self, base: Value, method: str, key: Value, *value: Value) -> None:
@@ -226,7 +221,7 @@ class Calls(Expressions):
         if isinstance(content, list | dict) and isinstance(base, Container):
             with suppress(NotKnown):
                 compute(getattr(content, method), self.key(key), *value)
-                self.state.heap[base.number] = content
+                self.set_content(base.number, content)
                 return
         self.escape(base, *value)
 
@@ -236,61 +231,42 @@ class Calls(Expressions):
             raise NotKnown
         content.extend(items)
 
-    def _index(self, content: list[Value], value: Value) -> object:
-        return compute([self.plain(item) for item in content].index, self.plain(value))
-
-    def _copy(self, content: list[Value] | dict[Value, Value] | set[Value]) -> Value:
-        return self.new_container(copy(content))
-
-    def _update(self, content: dict[Value, Value], more: Value) -> None:
-        other = self.content(more)
-        if not isinstance(other, dict):
-            raise NotKnown
-        content.update(other)
+    def _remove(self, content: list[Value], value: Value) -> None:
+        del content[[self.plain(item) for item in content].index(self.plain(value))]
 
 
 _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (list, "append"): lambda walk, content, value: content.append(value),
     (list, "extend"): Calls._extend,
-    (list, "insert"): lambda walk, content, place, value: content.insert(walk.plain(place), value),
     (list, "pop"): lambda walk, content, place=-1: content.pop(walk.plain(place)),
-    (list, "remove"): lambda walk, content, value: content.__delitem__(walk._index(content, value)),
-    (list, "index"): Calls._index,
-    (list, "count"): lambda walk, content, value: [walk.plain(item) for item in content].count(walk.plain(value)),
-    (list, "sort"): lambda walk, content: content.sort(key=walk.plain),
-    (list, "reverse"): lambda walk, content: content.reverse(),
-    (list, "clear"): lambda walk, content: content.clear(),
-    (list, "copy"): Calls._copy,
+    (list, "remove"): Calls._remove,
+    (list, "copy"): lambda walk, content: walk.new_container(copy(content)),
+    (dict, "copy"): lambda walk, content: walk.new_container(copy(content)),
     (dict, "get"): lambda walk, content, key, other=None: content.get(walk.key(key), other),
-    (dict, "setdefault"): lambda walk, content, key, other=None: content.setdefault(walk.key(key), other),
     (dict, "pop"): lambda walk, content, key, *other: content.pop(walk.key(key), *other),
-    (dict, "update"): Calls._update,
-    (dict, "keys"): lambda walk, content: tuple(content),
-    (dict, "values"): lambda walk, content: walk.tuple_of(content.values()),
-    (dict, "items"): lambda walk, content: walk.tuple_of(content.items()),
-    (dict, "copy"): Calls._copy,
-    (dict, "clear"): lambda walk, content: content.clear(),
-    (set, "add"): lambda walk, content, value: content.add(walk.key(value)),
-    (set, "discard"): lambda walk, content, value: content.discard(walk.key(value)),
-    (set, "copy"): Calls._copy,
-    (set, "clear"): lambda walk, content: content.clear(),
 }
 """Maps a type and a method name to a function that changes a copy of the content and returns the method's value."""
-_CONSUMERS = frozenset("all any dict list max min next set sorted sum tuple".split())
+_VIEWS = ("keys", "values", "items")
+_ROWS = ("enumerate", "range", "zip")
+_CONSUMERS = frozenset("all any dict join list max min next set sorted sum tuple".split())
+
+
+def _is_data(value: Value) -> bool:
+    """Return whether a value is immutable data, or unknown."""
+    if isinstance(value, tuple):
+        return all(map(_is_data, value))
+    return value is None or isinstance(value, UnknownType | str | bytes | int | float)
 
 
 def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:
-    """Return the values of the parameters, or None if the arguments do not fit."""
-    signature = function.node.args
-    positional = [parameter.arg for parameter in (*signature.posonlyargs, *signature.args)]
-    values = {**dict(function.defaults), **dict(zip(positional, arguments.args, strict=False))}
-    extra = arguments.args[len(positional) :]
-    others = {name: value for name, value in arguments.named.items() if name not in effects.parameters(function.node)}
-    if (extra and signature.vararg is None) or (others and signature.kwarg is None):
+    """Return the values of the parameters. None if the arguments do not fit, or if a call is not followed."""
+    if not arguments.whole or not effects.is_simple(function.node):
         return None
-    values.update({name: value for name, value in arguments.named.items() if name not in others})
+    signature = function.node.args
+    positional = [parameter.arg for parameter in signature.args]
+    values = {**dict(function.defaults), **dict(zip(positional, arguments.args, strict=False)), **arguments.named}
     if signature.vararg:
-        values[signature.vararg.arg] = walk.tuple_of(extra)
-    if signature.kwarg:
-        values[signature.kwarg.arg] = walk.new_container(dict(others.items()))
-    return values if set(effects.parameters(function.node)) <= values.keys() else None
+        values[signature.vararg.arg] = walk.tuple_of(arguments.args[len(positional) :])
+    elif len(arguments.args) > len(positional):
+        return None
+    return values if values.keys() == {*effects.parameters(function.node)} else None

@@ -1,21 +1,22 @@
 """Evaluate expressions. One that is not followed has the value UNKNOWN, and its operands escape."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import count
 
 from planbook.sandbox.dry.values import (
     COMPARISONS,
     MAX_CHARS,
     MAX_ITEMS,
-    UNARY,
     UNKNOWN,
     Container,
     HostRef,
     KnownObject,
     NotKnown,
     Plain,
+    Rows,
     UnknownType,
     Value,
     binary,
@@ -38,12 +39,12 @@ class Expressions(BaseWalk):
             return tuple(self._plain(item, parts) for item in value)
         if value is None or isinstance(value, str | bytes | int | float):
             return value
-        content = self.content(value)
+        content = self.items(value) if isinstance(value, Rows) else self.content(value)
         if content is None:
             raise NotKnown
         if isinstance(content, dict):
             return {self._plain(key, parts): self._plain(item, parts) for key, item in content.items()}
-        return type(content)(self._plain(item, parts) for item in content)
+        return [self._plain(item, parts) for item in content]
 
     def flat(self, value: Value) -> Plain:
         """Return what ``plain`` returns. Raises NotKnown for nested containers: these would lose their identity."""
@@ -57,12 +58,12 @@ class Expressions(BaseWalk):
             return self.new_container([self.from_python(item) for item in value])
         if isinstance(value, dict):
             return self.new_container({self.from_python(key): self.from_python(item) for key, item in value.items()})
-        if isinstance(value, set):
-            return self.new_container(set(value))
-        return tuple(map(self.from_python, value)) if isinstance(value, tuple) else value
+        if isinstance(value, tuple):
+            return self.tuple_of(map(self.from_python, value))
+        return value if value is None or isinstance(value, str | bytes | int | float) else UNKNOWN
 
     def key(self, value: Value) -> Value:
-        """Return a value as a key of a dict or set. Raises NotKnown."""
+        """Return a value as a key of a dict. Raises NotKnown."""
         if isinstance(value, tuple):
             return tuple(map(self.key, value))
         if value is None or isinstance(value, str | int | float | bytes):
@@ -87,15 +88,18 @@ class Expressions(BaseWalk):
         return self.look_up(node.id, self.frame)
 
     def visit_Attribute(self, node: ast.Attribute) -> Value:
-        base = self.value(node.value)
+        return self.attribute(self.value(node.value), node.attr)
+
+    def attribute(self, base: Value, name: str) -> Value:
+        """Return the value of an attribute."""
         if isinstance(base, KnownObject):
-            return base.fields.get(node.attr, UNKNOWN)
+            return base.fields.get(name, UNKNOWN)
         if not isinstance(base, HostRef):
             self.escape(base)
             return UNKNOWN
-        path = f"{base.path}.{node.attr}"
+        path = f"{base.path}.{name}"
         if path in self.attributes:
-            return UNKNOWN if self.blind else self.state.knowledge.attribute(path)
+            return UNKNOWN if self.blind else self.from_python(self.state.knowledge.attribute(path))
         return HostRef(path)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Value:
@@ -125,20 +129,12 @@ class Expressions(BaseWalk):
         for node in nodes:
             value = self.value(node.value if isinstance(node, ast.Starred) else node)
             more = self.items(value) if isinstance(node, ast.Starred) else (value,)
-            if more is None or values is None:
+            if more is None or values is None or len(values) > MAX_ITEMS:
                 self.escape(value, *(values or ()))
                 values = None
             else:
                 values.extend(more)
         return values
-
-    def visit_Set(self, node: ast.Set) -> Value:
-        parts = self.unpack(node.elts)
-        try:
-            return self.new_container(set(map(self.key, parts)) if parts is not None else None)
-        except NotKnown:
-            self.escape(*(parts or ()))
-            return self.new_container(None)
 
     def visit_Dict(self, node: ast.Dict) -> Value:
         content: dict[Value, Value] | None = {}
@@ -169,28 +165,17 @@ class Expressions(BaseWalk):
         if isinstance(node.op, ast.Not):
             truth = self.truth(value)
             return UNKNOWN if isinstance(truth, UnknownType) else not truth
-        try:
-            return compute(UNARY[type(node.op)], self.plain(value)) if type(node.op) in UNARY else UNKNOWN
-        except NotKnown:
-            return UNKNOWN
+        return -value if isinstance(node.op, ast.USub) and isinstance(value, int | float) else UNKNOWN
 
     def visit_Compare(self, node: ast.Compare) -> Value:
-        left, truth = self.value(node.left), True
-        for position, (operation, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            right = self.value(right_node)
-            result = self._compare(operation, left, right)
-            if isinstance(result, UnknownType):
-                for other in node.comparators[position + 1 :]:
-                    self.branches(lambda other=other: self.value(other), lambda: None)  # type: ignore[misc]
-                return UNKNOWN
-            if not result:
-                return False
-            left = right
-        return truth
+        left, right = self.value(node.left), self.value(node.comparators[0])
+        for other in node.comparators[1:]:  # evaluated only if the comparisons before are true
+            self.branches(partial(self.value, other), lambda: None)
+        return UNKNOWN if len(node.ops) > 1 else self._compare(node.ops[0], left, right)
 
     def _compare(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownType:
         if isinstance(operation, ast.Is | ast.IsNot):
-            known = UNKNOWN not in (left, right) and None in (left, right)
+            known = None in (left, right) and not any(isinstance(side, UnknownType | HostRef) for side in (left, right))
             return (left is right) == isinstance(operation, ast.Is) if known else UNKNOWN
         try:
             return bool(compute(COMPARISONS[type(operation)], self.plain(left), self.plain(right)))
@@ -210,10 +195,14 @@ class Expressions(BaseWalk):
         return self._rest_of_boolean(nodes[1:], is_and) if truth == is_and else value
 
     def visit_IfExp(self, node: ast.IfExp) -> Value:
-        truth = self.truth(self.value(node.test))
+        return self.choose(node.test, lambda: self.value(node.body), lambda: self.value(node.orelse))
+
+    def choose(self, test: ast.expr, body: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
+        """Follow the branch that a condition selects, or both if it is unknown."""
+        truth = self.truth(self.value(test))
         if isinstance(truth, UnknownType):
-            return self.branches(lambda: self.value(node.body), lambda: self.value(node.orelse))
-        return self.value(node.body if truth else node.orelse)
+            return self.branches(body, orelse)
+        return body() if truth else orelse()
 
     def visit_Subscript(self, node: ast.Subscript) -> Value:
         return self.item(self.value(node.value), self.value(node.slice))
@@ -234,5 +223,5 @@ class Expressions(BaseWalk):
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Value:
         value = self.value(node.value)
-        self.assign(node.target.id, value)
+        self.assign(node.target.id, value, self.scope())
         return value

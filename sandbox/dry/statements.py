@@ -6,8 +6,8 @@ from functools import partial
 
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.loops import Loops
-from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, UnknownType, Value
-from planbook.sandbox.dry.walk import PathEnded
+from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, Value
+from planbook.sandbox.dry.walk import NotFollowed, PathEnded
 
 
 class DryWalk(Loops):
@@ -20,16 +20,10 @@ class DryWalk(Loops):
             self.visit(node)
 
     def generic_visit(self, node: ast.AST) -> Value:
-        """Handle nodes that are not followed.
-
-        For an expression, only the parts are evaluated. For a statement, any part may have run any number of times.
-        """
-        if not isinstance(node, ast.stmt):
-            return self.visit_parts(node)
-        if not effects.is_harmless(node, self.acting):
-            self.blind = True
-        self.havoc([node])
-        return UNKNOWN
+        """Evaluate the parts of an expression. Raises NotFollowed for statements such as match and with."""
+        if isinstance(node, ast.stmt):
+            raise NotFollowed
+        return self.visit_parts(node)
 
     def visit_Expr(self, node: ast.Expr) -> None:
         self.value(node.value)
@@ -54,7 +48,7 @@ class DryWalk(Loops):
         target = node.target
         if isinstance(target, ast.Name):
             left = self.look_up(target.id, self.frame)
-            self.assign(target.id, self._augment(node.op, left, self.value(node.value)))
+            self.assign(target.id, self._augment(node.op, left, self.value(node.value)), self.frame)
         elif isinstance(target, ast.Subscript):
             base, key = self.value(target.value), self.value(target.slice)
             left = self.item(base, key)
@@ -68,7 +62,7 @@ class DryWalk(Loops):
             return self.operate(type(operation), left, right)
         content, more = self.content(left), self.items(right)
         if isinstance(operation, ast.Add) and isinstance(content, list) and more is not None:
-            self.state.heap[left.number] = [*content, *more]
+            self.set_content(left.number, [*content, *more])
             return left
         self.escape(left, right)
         return UNKNOWN
@@ -76,7 +70,7 @@ class DryWalk(Loops):
     def bind(self, target: ast.expr, value: Value) -> None:
         """Assign a value to a target."""
         if isinstance(target, ast.Name):
-            self.assign(target.id, value)
+            self.assign(target.id, value, self.frame)
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value)
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
@@ -98,13 +92,13 @@ class DryWalk(Loops):
     def visit_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
-                self.assign(target.id, UNKNOWN)
+                self.assign(target.id, UNKNOWN, self.frame)
             elif isinstance(target, ast.Subscript):
                 self.replace_item(self.value(target.value), "__delitem__", self.value(target.slice))
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for name in effects.bound_names([node]):
-            self.assign(name, UNKNOWN)
+            self.assign(name, UNKNOWN, self.frame)
 
     visit_ImportFrom = visit_Import
 
@@ -113,7 +107,7 @@ class DryWalk(Loops):
         for decorator in node.decorator_list:
             self.escape(self.value(decorator), value)
             value = UNKNOWN
-        self.assign(node.name, value)
+        self.assign(node.name, value, self.frame)
 
     def visit_Lambda(self, node: ast.FunctionDef | ast.Lambda) -> Value:
         """Return the function as a value, and evaluate its defaults."""
@@ -124,96 +118,55 @@ class DryWalk(Loops):
         return DefinedFunction(node, self.frame, tuple((name, self.value(default)) for name, default in pairs))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        for method in ast.walk(node):
-            if isinstance(method, ast.FunctionDef):
-                self.unseen.setdefault(id(method), DefinedFunction(method, self.frame))
-        if not effects.is_harmless(node, self.acting):
-            self.blind = True
-            self.havoc([node])
-        self.assign(node.name, UNKNOWN)
+        """Assume anything from now on: operators and attributes of its objects may run any method."""
+        self.expose(node)
+        self.blind = True
+        self.havoc([node])
 
     # Branches.
 
     def visit_If(self, node: ast.If) -> None:
-        truth = self.truth(self.value(node.test))
-        if isinstance(truth, UnknownType):
-            self.branches(lambda: self.body(node.body), lambda: self.body(node.orelse))
-        else:
-            self.body(node.body if truth else node.orelse)
-
-    def visit_Match(self, node: ast.Match) -> None:
-        self.escape(self.value(node.subject))
-
-        def follow(case: ast.match_case) -> None:
-            for name in effects.bound_names([case.pattern]):
-                self.assign(name, UNKNOWN)
-            if case.guard is not None:
-                self.value(case.guard)
-            self.body(case.body)
-
-        self.branches(*(partial(follow, case) for case in node.cases), lambda: None)
+        self.choose(node.test, lambda: self.body(node.body), lambda: self.body(node.orelse))
 
     def visit_Assert(self, node: ast.Assert) -> None:
         if self.truth(self.value(node.test)) is False:
             raise PathEnded
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        for part in (node.exc, node.cause):
-            if part is not None:
-                self.value(part)
+        self.visit_parts(node)
         raise PathEnded
 
     def visit_Return(self, node: ast.Return) -> None:
         value = self.value(node.value) if node.value else None
-        self.leave()
         self.returns[-1].append((self.state, value))
         raise PathEnded
 
     def visit_Break(self, node: ast.Break) -> None:
-        self.leave()
         self.loops[-1].breaks.append(self.state)
         raise PathEnded
 
     def visit_Continue(self, node: ast.Continue) -> None:
-        self.leave()
         self.loops[-1].continues.append(self.state)
         raise PathEnded
 
     def visit_Try(self, node: ast.Try) -> None:
-        """Follow a try. Any statement of the body may raise, so a handler knows nothing about what it changes."""
+        """Follow a try. A handler may run after any statement of the body, so from there on nothing stays known.
+
+        Nor does it if there is a ``finally``, which may run at any exit. The names that it binds are in ``rebound``.
+        """
 
         def caught(handler: ast.ExceptHandler) -> None:
+            self.blind = True  # the body may have left functions that act
             self.havoc(node.body)
             if handler.name:
-                self.assign(handler.name, UNKNOWN)
+                self.assign(handler.name, UNKNOWN, self.frame)
             self.body(handler.body)
 
-        def uncaught() -> None:
-            self.havoc([*node.body, *node.handlers, *node.orelse])
+        def leaving() -> None:
+            self.havoc([node])
             self.body(node.finalbody)
             raise PathEnded
 
-        def through() -> None:
-            self.finals.append(node.finalbody)
-            try:
-                handlers = (partial(caught, handler) for handler in node.handlers)
-                self.branches(lambda: self.body([*node.body, *node.orelse]), *handlers)
-            finally:
-                self.finals.pop()
-            self.body(node.finalbody)
-
-        self.branches(through, *([uncaught] if node.finalbody else []))
-
-    def visit_With(self, node: ast.With) -> None:
-        """Follow a with statement like a try: the context manager may suppress exceptions."""
-        for item in node.items:
-            self.escape(self.value(item.context_expr))
-            if item.optional_vars is not None:
-                self.bind(item.optional_vars, UNKNOWN)
-        self.branches(lambda: self.body(node.body), lambda: self.havoc(node.body))
-
-    def leave(self) -> None:
-        """Assume that the enclosing ``finally`` blocks run, as they do on the way out."""
-        for final in reversed(self.finals):
-            if final:
-                self.havoc(final)
+        self.blind = self.blind or bool(node.finalbody)
+        handlers = (partial(caught, handler) for handler in node.handlers)
+        self.branches(lambda: self.body([*node.body, *node.orelse]), *handlers, *[leaving] * bool(node.finalbody))

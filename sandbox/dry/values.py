@@ -31,7 +31,10 @@ UNKNOWN = UnknownType.UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class HostRef:
-    """An object (``agent``) or a function (``agent.go_to``) of the session, by dotted name."""
+    """Something that may act, by dotted name: an object (``agent``) or function (``agent.go_to``) of the session.
+
+    So may the names that earlier cells defined.
+    """
 
     path: str
 
@@ -45,9 +48,20 @@ class BuiltinFunction:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A list, dict or set of the plan. Its current content is in the state's heap, under this number."""
+    """A list or dict of the plan. Its current content is in the state's heap, under this number."""
 
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a range, enumerate, zip or view of a dict yields, where it is iterated over at once.
+
+    The items are computed for each iteration, since the lists and dicts may change in between.
+    """
+
+    kind: str
+    args: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +78,6 @@ class DefinedFunction:
     node: ast.FunctionDef | ast.Lambda
     frame: int
     defaults: tuple[tuple[str, Value], ...] = ()
-
-
-MAX_PARTS = 20_000
-"""Maximum number of items in a tuple. Those of nested tuples count each time they occur."""
-
-
-def is_small(value: tuple[Value, ...]) -> bool:
-    """Return whether a tuple can be traversed quickly."""
-    parts, inside = 0, [value]
-    while inside and parts <= MAX_PARTS:
-        current = inside.pop()
-        parts += len(current)
-        inside += [part for part in current if isinstance(part, tuple)]
-    return parts <= MAX_PARTS
 
 
 def same(first: Value, second: Value) -> bool:
@@ -128,8 +128,8 @@ class SessionKnowledge(Protocol):
 
 MAX_CHARS, MAX_ITEMS, MAX_NUMBER = 20_000, 2_000, 10**12
 """Larger values are UNKNOWN. In nested values all items and characters count."""
-MAX_REPLACED = 100 * MAX_CHARS
-"""Maximum characters that a computed ``str.replace`` may return."""
+MAX_WORK = 100 * MAX_CHARS
+"""Maximum product of the sizes of a string and the arguments of its method, which limits the result and the time."""
 
 Plain = object
 
@@ -145,10 +145,6 @@ BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv,
     ast.Mod: operator.mod,
-}
-UNARY: Mapping[type[ast.unaryop], Callable[[Any], object]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
 }
 COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.Eq: operator.eq,
@@ -167,30 +163,24 @@ TEXT_METHODS = frozenset(
 )
 
 
-def _range(*bounds: object) -> tuple[int, ...]:
-    numbers = range(*bounds)  # type: ignore[call-overload]
-    if len(numbers) > MAX_ITEMS:
-        raise NotKnown
-    return tuple(numbers)
-
-
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
     name: getattr(builtins, name)
-    for name in "abs all any bool float int len list max min round set sorted str sum tuple".split()
-} | {"range": _range}
+    for name in "abs all any bool float int len list max min round sorted str sum tuple".split()
+}
 """Built-in functions whose results are computed. They never return iterators."""
 _FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
 def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
-    """Return the function's result. Raises NotKnown for large values, and if it raises: the plan may catch that."""
+    """Return the result of a function. Raises NotKnown if the function raises, and if a value is too large."""
     for argument in (*args, *named.values()):
-        _check_bounds(argument)
+        _size(argument)
     try:
         result = function(*args, **named)
     except _FAILURES as error:
         raise NotKnown from error
-    return _check_bounds(result)
+    _size(result)
+    return result
 
 
 def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
@@ -198,30 +188,21 @@ def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
     if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
         raise NotKnown
     if kind is ast.Mult and not (isinstance(left, int | float) and isinstance(right, int | float)):
-        _check_repetition(left, right)
+        count, sequence = (left, right) if isinstance(left, int) else (right, left)
+        if not isinstance(count, int) or count * _size(sequence) > MAX_ITEMS:
+            raise NotKnown
     return compute(BINARY[kind], left, right)
 
 
 def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
     """Return the result of a string method. Raises NotKnown."""
-    if name not in TEXT_METHODS or (name == "replace" and (1 + len(text)) * (1 + _longest(args[1:2])) > MAX_REPLACED):
+    if name not in TEXT_METHODS or (1 + len(text)) * (1 + _size([*args, *named.values()])) > MAX_WORK:
         raise NotKnown
     return compute(getattr(text, name), *args, **named)
 
 
-def _check_repetition(left: Plain, right: Plain) -> None:
-    count = left if isinstance(left, int) else right
-    sequence = right if isinstance(left, int) else left
-    if not isinstance(count, int) or count * _longest([sequence]) > MAX_ITEMS:
-        raise NotKnown
-
-
-def _longest(values: Sequence[Plain]) -> int:
-    return max((len(value) for value in values if isinstance(value, str | tuple | list)), default=0)
-
-
-def _check_bounds(value: Value) -> Value:
-    """Return the value. Raises NotKnown if it is too large to compute with."""
+def _size(value: Value) -> int:
+    """Return the number of all items and characters in a value. Raises NotKnown if it is too large to compute with."""
     if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
         raise NotKnown
     items = chars = 0
@@ -230,10 +211,10 @@ def _check_bounds(value: Value) -> Value:
         current = inside.pop()
         if isinstance(current, str | bytes):
             chars += len(current)
-        elif isinstance(current, list | tuple | dict | set | frozenset):
+        elif isinstance(current, list | tuple | dict):
             items += len(current)
             if items <= MAX_ITEMS:  # an item that occurs twice counts twice
                 inside += [*current, *current.values()] if isinstance(current, dict) else current
         if items > MAX_ITEMS or chars > MAX_CHARS:
             raise NotKnown
-    return value
+    return items + chars

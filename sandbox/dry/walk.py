@@ -1,33 +1,41 @@
 """The state of a dry run, and the base of the walk: frames, ends of paths, merging of branches."""
 
 import ast
+import builtins
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
 
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.values import (
+    MAX_ITEMS,
     UNKNOWN,
     BuiltinFunction,
     Container,
     DefinedFunction,
     HostRef,
     Impossible,
+    KnownObject,
+    Rows,
     SessionKnowledge,
     UnknownType,
     Value,
-    is_small,
     same,
 )
 
 # State.
 
-Content = list[Value] | dict[Value, Value] | set[Value] | None
+Content = list[Value] | dict[Value, Value] | None
 """Content of a container; None if it is not known. Contents are replaced, never changed."""
 
 
 @dataclass
 class WalkState:
-    """The state at one point of a path. Forked states share the contents of containers."""
+    """The state at one point of a path. Forked states share the contents of containers.
+
+    No unknown value leads to a container whose content is known: whatever may be reached in a way that is not followed
+    must escape first.
+    """
 
     knowledge: SessionKnowledge
     frames: dict[int, dict[str, Value]] = field(default_factory=dict)
@@ -40,66 +48,52 @@ class WalkState:
         frames = {number: dict(names) for number, names in self.frames.items()}
         return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
 
-    def equals(self, other: "WalkState") -> bool:
-        """Return whether two states are equal."""
+    def adds_to(self, other: "WalkState") -> bool:
+        """Return whether the state differs from an earlier one in anything that existed then."""
         return (
-            (self.frames.keys(), self.heap.keys()) == (other.frames.keys(), other.heap.keys())
-            and all(same(sorted(self.frames[n].items()), sorted(other.frames[n].items())) for n in self.frames)
-            and all(same(self.heap[number], other.heap[number]) for number in self.heap)
-            and self.knowledge == other.knowledge
+            self.knowledge != other.knowledge
+            or any(not same(sorted(other.frames[n].items()), sorted(self.frames[n].items())) for n in other.frames)
+            or any(not same(content, self.heap.get(number)) for number, content in other.heap.items())
         )
-
-    def drop_unused(self) -> None:
-        """Forget containers that no variable leads to. Whatever else holds them already takes their content as unknown.
-
-        A variable that holds a container of unknown content becomes UNKNOWN.
-        """
-        for frame in self.frames.values():
-            for name, value in frame.items():
-                if isinstance(value, Container) and self.heap.get(value.number) is None:
-                    frame[name] = UNKNOWN
-        reached: dict[int, Content] = {}
-        waiting = [value for frame in self.frames.values() for value in frame.values()]
-        while waiting:
-            value = waiting.pop()
-            if isinstance(value, tuple):
-                waiting.extend(value)
-            elif isinstance(value, DefinedFunction):
-                waiting.extend(default for _, default in value.defaults)
-            elif isinstance(value, Container) and value.number not in reached:
-                content = reached[value.number] = self.heap.get(value.number)
-                waiting.extend(_inside(content))
-        self.heap = reached
 
     def escape(self, value: Value) -> None:
         """Stop following a value: it may change or be called at any time."""
         if isinstance(value, (HostRef, DefinedFunction)):
             self.escaped.append(value)
-        elif isinstance(value, tuple):
-            for item in value:
-                self.escape(item)
-        elif isinstance(value, Container) and (content := self.heap.get(value.number)) is not None:
-            self.heap[value.number] = None
-            for item in _inside(content):
-                self.escape(item)
+        for item in self._forget_content(value):
+            self.escape(item)
+
+    def _forget_content(self, value: Value) -> Iterable[Value]:
+        """Return what a value leads to. The content of a container is unknown from now on."""
+        if isinstance(value, Container):
+            content, self.heap[value.number] = self.heap.get(value.number), None
+            return inside(content)
+        if isinstance(value, Rows):
+            return value.args
+        return value.fields.values() if isinstance(value, KnownObject) else value if isinstance(value, tuple) else ()
 
 
-def _inside(content: Content) -> list[Value]:
+def inside(content: Content) -> list[Value]:
+    """Return the values in a container."""
     return [*content, *content.values()] if isinstance(content, dict) else list(content or ())
 
 
 def merge_states(first: WalkState, second: WalkState) -> WalkState:
-    """Return two states merged. A name bound in only one of them keeps its value: reading it in the other raises."""
+    """Return two states merged.
+
+    A name bound in only one of them keeps its value, since reading it in the other raises. If it hides a built-in, it
+    is unknown.
+    """
     state = WalkState(first.knowledge.either(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
     state.heap = second.heap | first.heap
     for number in sorted(first.heap.keys() & second.heap.keys()):
         _merge_content(state, number, first.heap[number], second.heap[number])
     for number in first.frames.keys() | second.frames.keys():
         ours, theirs = first.frames.get(number, {}), second.frames.get(number, {})
-        state.frames[number] = {
-            name: merge_values(state, ours.get(name, theirs.get(name)), theirs.get(name, ours.get(name)))
-            for name in sorted(ours.keys() | theirs.keys())
-        }
+        state.frames[number] = {}
+        for name in sorted(ours.keys() | theirs.keys()):
+            only = UNKNOWN if hasattr(builtins, name) else ours.get(name, theirs.get(name))
+            state.frames[number][name] = merge_values(state, ours.get(name, only), theirs.get(name, only))
     return state
 
 
@@ -131,11 +125,11 @@ def _merge_content(state: WalkState, number: int, first: Content, second: Conten
 MODULE = 0
 """Number of the plan's own frame."""
 MAX_STEPS = 20_000
-"""Maximum number of statements and calls that a walk follows before it gives up."""
+"""Maximum number of statements, calls and hundreds of copied items that a walk follows before it gives up."""
 
 
-class TooManyPaths(Exception):
-    """The plan has more paths than a dry run follows."""
+class NotFollowed(Exception):
+    """The plan has more paths than a dry run follows, or code that it does not follow."""
 
 
 class PathEnded(Exception):
@@ -168,58 +162,62 @@ class BaseWalk(ast.NodeVisitor):
     functions: frozenset[str]
     attributes: frozenset[str]
     trees: InitVar[Sequence[ast.Module]]
+    is_whole: bool = True
+    """False if the walk gave up."""
     visits: dict[tuple[int, ...], CallVisits] = field(default_factory=dict)
     blind: bool = False
     """True once something may act or change lists at any time, so that nothing stays known."""
     handed_on: set[str] = field(default_factory=set)
     """Functions and objects of the session that something unknown holds."""
-    unseen: dict[int, DefinedFunction] = field(default_factory=dict)
-    """Functions that something unknown may call, by the id of their node."""
+    exposed: set[str] = field(default_factory=set)
+    """Names that something unknown may read at any time."""
     frame: int = MODULE
     consumed_now: set[int] = field(default_factory=set)
-    """Ids of generator expressions that are consumed immediately, as in ``any(...)``."""
+    """Ids of expressions whose items are all read at once or by a loop, as in ``any(...)``, and not kept."""
     parents: dict[int, int] = field(default_factory=dict)
-    declared: dict[int, tuple[set[str], set[str]]] = field(default_factory=lambda: {MODULE: (set(), set())})
-    """Maps a frame to its names declared global, and those declared nonlocal."""
     transparent: set[int] = field(default_factory=set)
     """Frames of comprehensions: a name assigned by := belongs to the frame around them."""
     loops: list[LoopExits] = field(default_factory=list)
     endless: dict[int, ast.While] = field(default_factory=dict)
     """Endless loops that a path reached, by the id of their node."""
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=list)
-    finals: list[list[ast.stmt]] = field(default_factory=list)
-    """``finally`` blocks around the current statement."""
     chain: list[ast.Call] = field(default_factory=list)
     """Calls to plan functions that led to the current statement, outermost first."""
     inside: list[ast.AST] = field(default_factory=list)
     """The functions that these calls entered."""
     _numbers: int = 0
     _steps: int = 0
+    _names: dict[int, set[str]] = field(default_factory=dict)
 
     def __post_init__(self, trees: Sequence[ast.Module]) -> None:
         self.state.frames[MODULE] = {}
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
         self.acting = effects.acting_names(trees, self.roots)
-        self.catches = any(isinstance(node, ast.Try | ast.With) for tree in trees for node in ast.walk(tree))
+        self.catches = any(isinstance(node, ast.Try) for tree in trees for node in ast.walk(tree))
         """True if the code may catch errors, so that an error can end a loop without ending the plan."""
-        self.shared = frozenset(effects.declared_names(trees, (ast.Global, ast.Nonlocal)))
-        """Names that a function declares global or nonlocal."""
-        self.defined_once = frozenset(effects.names_defined_once(trees))
-        """Names that are bound in one place of the code, by a def."""
-        self.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))
+        self.rebound = frozenset(effects.rebound_names(trees))
+        """Names that a function or a generator may bind outside itself, or a ``finally`` block anywhere in its try."""
+        self.plan = trees[-1]
+        self.plan_calls = frozenset(id(node) for node in ast.walk(self.plan) if isinstance(node, ast.Call))
         """Ids of the plan's own call nodes; all others belong to helpers."""
 
-    def step(self) -> None:
-        """Count one step. Raises TooManyPaths."""
-        self._steps += 1
+    def step(self, copied: int = 0) -> None:
+        """Count one step, and more if many items are copied. Raises NotFollowed."""
+        self._steps += 1 + copied // 100
         if self._steps > MAX_STEPS:
-            raise TooManyPaths
+            raise NotFollowed
+
+    def fork(self) -> WalkState:
+        """Return a copy of the current state."""
+        self.step(len(self.state.heap))
+        return self.state.copy()
 
     def branches(self, *branches: Callable[[], Value]) -> Value:
         """Follow each branch from the current state, and merge values and states. Raises PathEnded if none returns."""
         start, returned = self.state, list[tuple[WalkState, Value]]()
         for branch in branches:
-            self.state = start.copy()
+            self.state = start
+            self.state = self.fork()
             try:
                 value = branch()
             except PathEnded:
@@ -233,21 +231,13 @@ class BaseWalk(ast.NodeVisitor):
             raise PathEnded
         self.state, value = paths[0]
         for state, other in paths[1:]:
+            self.step(len(state.heap))
             self.state = merge_states(self.state, state)
             value = merge_values(self.state, value, other)
             self.settle()
         return value
 
-    def settle(self) -> None:
-        """Record plan functions and session objects that became part of something unknown."""
-        while self.state.escaped:
-            value = self.state.escaped.pop()
-            if isinstance(value, DefinedFunction):
-                self.unseen.setdefault(id(value.node), value)
-            elif isinstance(value, HostRef):
-                self.handed_on.add(value.path)
-            if not self.is_harmless(value):
-                self.blind = True
+    # Escaped values.
 
     def escape(self, *values: Value) -> None:
         """Pass values to something unknown, which may change or call them."""
@@ -255,47 +245,69 @@ class BaseWalk(ast.NodeVisitor):
             self.state.escape(value)
         self.settle()
 
-    def is_harmless(self, value: Value) -> bool:
-        """Return whether a holder of the value can neither act with it nor change anything shared."""
-        if isinstance(value, HostRef):
-            return value.path not in self.functions and value.path not in self.roots
-        if not isinstance(value, DefinedFunction):
-            return True
-        inner = effects.parameters(value.node)
-        names = {node.id for node in ast.walk(value.node) if isinstance(node, ast.Name)} - {*inner}
-        reached = [self.look_up(name, value.frame) for name in names]
-        return effects.is_harmless(value.node, self.acting) and not any(map(self._acts, reached))
+    def settle(self) -> None:
+        """Expose the plan functions that became part of something unknown. A session object makes the walk blind."""
+        exposed = set[int]()
+        while self.state.escaped:
+            value = self.state.escaped.pop()
+            if isinstance(value, HostRef):
+                self.handed_on.add(value.path)
+                self.blind = True
+            elif isinstance(value, DefinedFunction) and id(value.node) not in exposed:
+                exposed.add(id(value.node))
+                for _, default in value.defaults:
+                    self.state.escape(default)
+                self._expose(value.node, effects.parameters(value.node))
 
-    def _acts(self, value: Value) -> bool:
-        """Return whether a value may act. A plan function counts only in a container; otherwise its name decides."""
-        if isinstance(value, HostRef):
-            return not self.is_harmless(value)
-        content = value if isinstance(value, tuple) else _inside(self.content(value))
-        return any(isinstance(item, DefinedFunction) or self._acts(item) for item in content)
+    def expose(self, node: ast.AST) -> None:
+        """Assume that something unknown may run this code at any time."""
+        self._expose(node)
+        self.settle()
 
-    def havoc(self, nodes: Sequence[ast.AST]) -> None:
-        """Assume that any part of this code ran any number of times."""
-        names = effects.bound_names(nodes) | self.shared
+    def _expose(self, node: ast.AST, parameters: Iterable[str] = ()) -> None:
+        names = self.names_in(node) - {*parameters}
+        self.step(len(names))
+        self.exposed |= names
+        self.blind = self.blind or bool(effects.rebound_names([node]))
+        for name in names & self.roots:
+            self.state.escape(HostRef(name))
         for frame in self.state.frames.values():
             for name in names & frame.keys():
                 self.state.escape(frame[name])
+
+    def havoc(self, nodes: Sequence[ast.AST]) -> None:
+        """Assume that any part of this code ran any number of times."""
+        names = effects.bound_names(nodes)
+        for frame in self.state.frames.values():
+            for name in (names | self.rebound) & frame.keys():
+                self.state.escape(frame[name])
                 frame[name] = UNKNOWN
+        for name in names:
+            self.assign(name, UNKNOWN, self.frame)
+            self.assign(name, UNKNOWN, self.scope())
         for number in list(self.state.heap):
             self.state.escape(Container(number))
         self.state.knowledge = self.state.knowledge.forgotten()
         self.settle()
 
+    # Names and containers.
+
+    def names_in(self, node: ast.AST) -> set[str]:
+        """Return every name in a function or generator expression of the code."""
+        if id(node) not in self._names:
+            self._names[id(node)] = effects.names_in(node)
+        return self._names[id(node)]
+
     def open_frame(self, parent: int) -> int:
         """Open a frame inside another, and return its number."""
         self._numbers += 1
         self.parents[self._numbers] = parent
-        self.declared[self._numbers] = (set(), set())
         self.state.frames[self._numbers] = {}
         return self._numbers
 
     def look_up(self, name: str, frame: int) -> Value:
         """Return the value of a name seen from a frame."""
-        if self.blind and name in self.shared:
+        if self.blind and name in self.rebound:
             return UNKNOWN
         current: int | None = frame
         while current is not None:
@@ -306,30 +318,38 @@ class BaseWalk(ast.NodeVisitor):
             return HostRef(name)
         return BuiltinFunction(name) if name in KNOWN_BUILTINS else UNKNOWN
 
-    def assign(self, name: str, value: Value) -> None:
-        """Bind a name in the frame that it belongs to."""
+    def scope(self) -> int:
+        """Return the frame of a name that ``:=`` assigns here: the first that is not a comprehension's."""
         frame = self.frame
         while frame in self.transparent:
             frame = self.parents[frame]
-        outer, enclosing = self.declared[frame]
-        if name in outer:
-            frame = MODULE
-        elif name in enclosing:
-            frame = self.parents[frame]
-            while name not in self.state.frames.get(frame, {}) and frame in self.parents:
-                frame = self.parents[frame]
-        self.state.frames.setdefault(frame, {})[name] = value
+        return frame
+
+    def assign(self, name: str, value: Value, frame: int) -> None:
+        """Bind a name in a frame."""
+        self.state.frames[frame][name] = value
+        if name in self.exposed:
+            self.escape(value)
 
     def new_container(self, content: Content) -> Container:
-        """Create and return a list, dict or set."""
+        """Create and return a list or dict."""
         self._numbers += 1
-        self.state.heap[self._numbers] = content
+        self.set_content(self._numbers, content)
         return Container(self._numbers)
 
+    def set_content(self, number: int, content: Content) -> None:
+        """Replace the content of a container. If it is too large, it is unknown."""
+        self.step(len(content or ()))
+        self.state.heap[number] = content
+        if content is not None and len(content) > MAX_ITEMS:
+            self.escape(Container(number))
+
     def tuple_of(self, parts: Iterable[Value]) -> Value:
-        """Return a tuple of these parts; UNKNOWN if it is too large to be traversed."""
+        """Return a tuple of these parts; UNKNOWN if it is too large or too deep to be traversed."""
         value = tuple(parts)
-        if is_small(value):
+        nested = [part for part in value if isinstance(part, tuple)]
+        is_deep = any(isinstance(part, tuple) for inner in nested for part in inner)
+        if not is_deep and len(value) + sum(map(len, nested)) <= MAX_ITEMS:
             return value
         self.escape(*value)
         return UNKNOWN
@@ -338,23 +358,38 @@ class BaseWalk(ast.NodeVisitor):
         """Return the content of a container, if it is known."""
         return self.state.heap.get(value.number) if isinstance(value, Container) and not self.blind else None
 
-    def holds_container(self, value: Value) -> bool:
-        """Return whether a value is or contains a list, dict or set."""
-        return isinstance(value, Container) or (isinstance(value, tuple) and any(map(self.holds_container, value)))
-
     def items(self, value: Value) -> tuple[Value, ...] | None:
         """Return the items of a value, if they are known."""
         if isinstance(value, str | tuple):
             return tuple(value)
+        if isinstance(value, Rows):
+            return self._rows(value)
         content = self.content(value)
-        return None if content is None or isinstance(content, set) else tuple(content)
+        return None if content is None else tuple(content)
+
+    def _rows(self, rows: Rows) -> tuple[Value, ...] | None:
+        if rows.kind == "range":
+            with suppress(TypeError, ValueError):
+                numbers = range(*rows.args)  # type: ignore[call-overload]
+                return None if numbers[MAX_ITEMS:] else tuple(numbers)
+            return None
+        if rows.kind in ("enumerate", "zip"):
+            columns = [items for items in map(self.items, rows.args) if items is not None]
+            if len(columns) < len(rows.args) or (rows.kind == "enumerate" and len(columns) != 1):
+                return None
+            pairs = zip(*columns, strict=False) if rows.kind == "zip" else enumerate(columns[0])
+            return tuple(map(self.tuple_of, pairs))
+        content = self.content(rows.args[0])
+        if rows.kind == "items" and isinstance(content, dict):
+            return tuple(map(self.tuple_of, content.items()))
+        return tuple(getattr(content, rows.kind)()) if isinstance(content, dict) else None
 
     def truth(self, value: Value) -> bool | UnknownType:
         """Return the truth of a value, if it is known."""
         if isinstance(value, Container):
             content = self.content(value)
             return UNKNOWN if content is None else bool(content)
-        return UNKNOWN if isinstance(value, UnknownType) else bool(value)
+        return bool(value) if value is None or isinstance(value, str | bytes | int | float | tuple) else UNKNOWN
 
 
 KNOWN_BUILTINS = frozenset(

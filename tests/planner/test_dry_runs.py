@@ -47,6 +47,16 @@ def test_a_cell_outside_all_frames_of_the_method_is_checked_too(playing: Episode
     assert playing.run("agent.take('apple', 'box_2')").kind is FeedbackKind.CHECK
 
 
+def test_what_earlier_cells_defined_may_act(playing: Episode) -> None:
+    with playing.frame("plan", helpers="def peek(box):\n    return agent.open(box)"):
+        playing.run("def fetch():\n    agent.open('box_2')\nagent.open('box_3')\nbox = 'box_1'")
+        assert playing.run("peek('box_4')\nagent.take('apple', 'box_2')").kind is FeedbackKind.CHECK
+        assert playing.run("fetch()\nagent.take('apple', 'box_2')").kind is FeedbackKind.UNFINISHED
+        assert (
+            playing.run("if not agent.open('box_2'):\n    box = 'sofa'\nagent.open(box)").kind is not FeedbackKind.CHECK
+        )
+
+
 def test_a_plan_that_streams_is_checked_from_the_state_before_its_first_action(sandbox: Sandbox) -> None:
     moves = [
         f"agent.pick_place('{block}', '{spot}')\n"

@@ -6,6 +6,7 @@ call ``more()``, iteration uses ``take()``, and values that are kept pass throug
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
@@ -20,25 +21,27 @@ MAX_DEPTH = 5
 SYMBOL = re.compile(r"<(\w+)>")
 
 
-def _table(file: str, between: str) -> dict[str, list[str]]:
+def table(file: str, between: str) -> dict[str, list[str]]:
+    """Return the productions of each symbol in a file."""
     return {name: body.strip("\n").split(between) for name, body in sections(TABLES / file)}
 
 
-GRAMMAR = _table("expressions.txt", "\n") | _table("statements.txt", "\n\n") | {"nothing": [""]}
+GRAMMAR = table("expressions.txt", "\n") | table("statements.txt", "\n\n") | {"nothing": [""]}
 
 
-def _expanded(symbol: str, random: Random, depth: int) -> str:
-    productions = GRAMMAR[symbol]
+def expanded(symbol: str, random: Random, depth: int = 0, grammar: Mapping[str, list[str]] = GRAMMAR) -> str:
+    """Return a random text of a symbol."""
+    productions = grammar[symbol]
     production = random.choice(productions) if depth < MAX_DEPTH else productions[0]
-    return "\n".join(_line(line, random, depth) for line in production.split("\n"))
+    return "\n".join(_line(line, random, depth, grammar) for line in production.split("\n"))
 
 
-def _line(line: str, random: Random, depth: int) -> str:
+def _line(line: str, random: Random, depth: int, grammar: Mapping[str, list[str]]) -> str:
     """Return the line with its symbols expanded, with the same indentation."""
     indent = line[: len(line) - len(line.lstrip())]
 
     def become(found: re.Match[str]) -> str:
-        return _expanded(found[1], random, depth + 1).replace("\n", "\n" + indent)
+        return expanded(found[1], random, depth + 1, grammar).replace("\n", "\n" + indent)
 
     return SYMBOL.sub(become, line)
 
@@ -51,9 +54,9 @@ def _guarded(statement: str) -> str:
 
 def program(random: Random) -> str:
     """Return several statements. Only the last one may end the program with an exception."""
-    statements = [_expanded("stmt", random, 0) for _ in range(random.randint(3, 9))]
+    statements = [expanded("stmt", random) for _ in range(random.randint(3, 9))]
     shown = "print(a, b, c, s, t, xs, ys, d, e, o, p, sep=' ; ')"
-    return "\n".join([PRELUDE.strip(), *map(_guarded, statements), shown, _expanded("stmt", random, 0)]) + "\n"
+    return "\n".join([PRELUDE.strip(), *map(_guarded, statements), shown, expanded("stmt", random)]) + "\n"
 
 
 programs = st.randoms(use_true_random=False).map(program)

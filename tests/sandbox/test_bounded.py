@@ -36,6 +36,14 @@ PLANS = {
     "arguments": "def pair(*both):\n    return both\nx = 1\n" + "x = pair(x, x)\n" * 40 + "agent.open(str(x))",
     "pairs": "x = {1: 2}\n" + "x = {1: x, 2: x}\n" * 40 + "agent.open(str(x.items()))",
     "a text that is put together": "x = 'ab'\n" + "x = f'{x}{x}'\n" * 40 + "agent.open(x)",
+    "a list that doubles": "x = [0]\nfor n in range(300):\n    x += x\nagent.open(x)",
+    "a list that is copied twice": "x = [0]\nfor n in range(300):\n    x = [*x, *x]\nagent.open(x)",
+    "lists that are kept": "k = []\nx = [0] * 1_900\nfor n in range(300):\n    for m in range(60): k = [k, [*x]]",
+    "pairs of pairs": "x = [1]\n" + "x = list(zip(x, x))\n" * 40 + "if x == x:\n    agent.open(str(x))",
+    "a text that joins": "x = ['a'] * 2_000\ny = 'b' * 19_000\nfor n in range(300):\n    agent.open(y.join(x))",
+    "a text that is searched": (
+        "x = 'a' * 18_000\ny = 'b' + 'a' * 9_000\nfor n in range(300):\n    for m in range(30):\n        x.rfind(y)"
+    ),
     "a text that is replaced": "x = 'a' * 18_000\ny = 'b' * 18_000\nagent.open(x.replace('a', y, 99_999))",
 }
 PARAMETERS = ",".join(f"p{number}" for number in range(12_000))

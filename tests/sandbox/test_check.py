@@ -10,6 +10,7 @@ import io
 import statistics
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -130,8 +131,16 @@ def anything(*args: object) -> object:
 anything.__signature__ = inspect.signature(lambda place: place)  # type: ignore[attr-defined]
 
 
-def annotated(place: "Nowhere") -> None:  # type: ignore[name-defined]  # noqa: F821
-    del place
+def annotated(annotation: object) -> Any:
+    def place(place: object) -> None: ...
+
+    place.__annotations__["place"] = annotation
+    return place
+
+
+@dataclass
+class Unhashable:
+    def __call__(self, place: str, /, *items: str, speed: int = 1, **more: object) -> None: ...
 
 
 @pytest.mark.parametrize(
@@ -142,12 +151,37 @@ def annotated(place: "Nowhere") -> None:  # type: ignore[name-defined]  # noqa: 
         (Environment.go_to, "f('a')", ["arguments"]),
         (anything, "f(1, 2)", ["arguments"]),
         (iter, "f(1, x=2)", []),
-        (annotated, "f(3)", []),
+        (annotated("Nowhere"), "f(3)", []),
+        (annotated("types.Missing"), "f(1, 2)", ["arguments"]),
+        (annotated("the name of a place"), "f(1, 2)", ["arguments"]),
+        (annotated("int | 'x'"), "f(1, 2)", ["arguments"]),
+        (Unhashable(), "f()", ["arguments"]),
     ],
-    ids=["method", "method without its argument", "function", "set signature", "no signature", "unknown annotation"],
+    ids=[
+        "method",
+        "method without its argument",
+        "function",
+        "set signature",
+        "no signature",
+        "unknown annotation",
+        "unknown attribute",
+        "prose",
+        "wrong operands",
+        "unhashable",
+    ],
 )
 def test_calls_are_checked_against_the_signature(function: Any, code: str, expected: list[str]) -> None:
     assert types_of(code, {"f": function}) == expected
+
+
+def test_the_hint_shows_the_signature_as_in_python() -> None:
+    def go(place: str, *, speed: int, care: int = 1) -> None: ...
+
+    hints = [check("f()", {"f": function})[0].hint for function in (go, Unhashable())]
+    assert hints == [
+        "call it as f(place: str, *, speed: int, care: int = ...)",
+        "call it as f(place: str, *items: str, speed: int = ..., **more: object)",
+    ]
 
 
 GOOD_PROCEDURE = '''

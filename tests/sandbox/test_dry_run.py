@@ -56,8 +56,9 @@ def test_calls_that_are_followed_and_those_that_are_not_are_counted(plan: str, c
 
 
 def test_a_call_that_fails_for_several_callers_is_reported_once() -> None:
-    run = dry_run("def go(n):\n    if n == 0:\n        return agent.open('box_99')\n    return go(n - 1)\ngo(2)")
-    assert [fault.message for fault in run.faults] == ["open('box_99') cannot succeed: there is no box_99"]
+    run = dry_run("def go(n):\n    if n < 5:\n        agent.open('box_99')\ngo(1)\ngo(2)")
+    message = "open('box_99'), called in go(), cannot succeed: there is no box_99"
+    assert [fault.message for fault in run.faults] == [message]
     assert (run.calls, run.unfollowed) == (1, 0)
 
 
