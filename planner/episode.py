@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from pydantic import JsonValue, TypeAdapter
@@ -377,15 +378,8 @@ class Episode:
         if dry_run and not any(name.startswith(f"{AGENT}.") for name in functions):
             from planbook.planner.dry_runs import dry_run_of  # few runs check their cells in this way
 
-            frame.dry_run = dry_run_of(
-                self.environment,
-                self._own_task,
-                frame.functions,
-                task,
-                lambda: self.steps[: frame.first_step],
-                helpers=helpers,
-                ran=frame.ran,
-            )
+            check_with = partial(dry_run_of, self.environment, self._own_task, frame.functions, task)
+            frame.dry_run = check_with(lambda: self.steps[: frame.first_step], helpers=helpers, ran=frame.ran)
         return frame
 
     def _steps_of_cell(self, frame: Frame) -> CellSteps:
