@@ -308,7 +308,8 @@ def _as_method(member: Any, where: str) -> Method:
     method = member if isinstance(member, Method) else _from_function(member, where)
     if not callable(method.play):
         raise UnknownStrategy(f"{where}: the `play` of a Method must be a function (episode, options)")
-    if inspect.iscoroutinefunction(method.play) or inspect.isgeneratorfunction(method.play):
+    kinds = inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction
+    if any(is_kind(method.play) for is_kind in kinds):
         raise UnknownStrategy(f"{where} is a coroutine or generator; a method is a plain function (episode, options)")
     try:
         inspect.signature(method.play).bind(None, None)
