@@ -150,8 +150,8 @@ def test_the_toy_lists_no_possible_actions() -> None:
 class Locked:
     """A mixin that overrides an action."""
 
-    def open(self, box: str) -> str:
-        return f"{box} is locked."
+    def open(self, box: str) -> Observation:
+        return Observation(f"{box} is locked.")
 
 
 def test_a_mixin_overrides_an_action_and_marks_no_other_class() -> None:
