@@ -22,7 +22,10 @@ from planbook.rules import Rule, citations
 _WRAPPED = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _RULES = re.compile(r"[\s>*_+#-]*rules?\b(?P<more>[^:\d]{0,30})(?::(?P<rest>.*))?", re.IGNORECASE)
 _ASIDE = r"\((?![^)]*rule_\d)[^)]*\)"
-_ITEM = re.compile(rf"[\s*_`+>-]*(?:\d+[.)])?(?P<ids>(?:[\s*_`,;&[\]]|and\b|{_ASIDE}|rule_\d+\b)+)", re.IGNORECASE)
+_MARKUP = r"\s*_`'\"<>[\]"
+_ITEM = re.compile(
+    rf"[{_MARKUP}(+-]*(?:\d+[.)])?(?P<ids>(?:[{_MARKUP}),;&]|and\b|{_ASIDE}|rule_\d+\b)+)", re.IGNORECASE
+)
 """The beginning of an item in a list of rules, up to the first other word. An aside without ids may follow an id."""
 
 

@@ -161,17 +161,22 @@ _PACKAGE = Path(__file__).parent
 
 @contextmanager
 def environment_errors(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
-    """Turn the environment's errors, except those of type ``but``, into EpisodeBroken. They never reach the plan.
-
-    Except for EnvsError, the message names the place where the error was raised, if known, and gives the traceback.
-    """
+    """Turn the environment's errors, except those of type ``but``, into EpisodeBroken. They never reach the plan."""
     try:
         yield
     except but:
         raise
-    except EnvsError as error:
-        raise EpisodeBroken(f"{type(error).__name__}: {error}") from error
     except (Exception, SystemExit) as error:
-        place, trace = raised_at(error, besides=[_PACKAGE])
-        message = f"the environment raised {type(error).__name__}: {error}"
-        raise EpisodeBroken(f"{message} ({place})\n{trace}" if place else message) from error
+        raise EpisodeBroken(environment_fault(error)) from error
+
+
+def environment_fault(error: Exception | SystemExit) -> str:
+    """Return the message for an error of the environment.
+
+    Except for EnvsError, it names the place where the error was raised, if known, and gives the traceback.
+    """
+    if isinstance(error, EnvsError):
+        return f"{type(error).__name__}: {error}"
+    place, trace = raised_at(error, besides=[_PACKAGE])
+    message = f"the environment raised {type(error).__name__}: {error}"
+    return f"{message} ({place})\n{trace}" if place else message

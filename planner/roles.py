@@ -30,6 +30,8 @@ POLL_SECONDS = 0.05
 """Seconds between two checks of the budget, while a call waits for others to end."""
 _MAX_BRACKETS = 10_000
 """Maximum number of brackets that are tried as the beginning of a JSON value."""
+_FIRST_KEY = re.compile(r'[\s\[{]*+"(?:[^"\\]|\\.)*+"\s*+')
+"""A JSON value up to its first key. If no colon follows, the quotes may belong to prose, such as ``Begin with {".``"""
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+)([^`\n]*+)\n", re.MULTILINE)
 _KINDS: Mapping[type | None, tuple[str, str]] = {
     dict: ("{", "an object in braces, {...}"),
@@ -201,7 +203,7 @@ def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
 
 
 def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
-    """Return the JSON values in a text. If one cannot be read, the search goes on after the place of its fault."""
+    """Return the JSON values in a text. If one cannot be read, the search goes on from the place of its fault."""
     values: list[JsonValue] = []
     opener, place = re.compile(f"[{re.escape(openers)}]"), 0
     for _ in range(_MAX_BRACKETS):
@@ -229,8 +231,9 @@ def _decode(text: str, start: int) -> tuple[JsonValue, int]:
     except json.JSONDecodeError as error:
         place = repr(text[error.pos : error.pos + 30]) if error.pos < len(text) else "the end of the text"
         is_open = error.msg.startswith("Unterminated string")  # then it holds everything that follows
+        is_prose = error.msg.startswith("Expecting ':'") and _FIRST_KEY.fullmatch(text, start, error.pos)
         reason = f"{error.msg.removesuffix(' at')} at {place}"
-        raise _Unreadable(len(text) if is_open else error.pos, reason) from error
+        raise _Unreadable(len(text) if is_open else start if is_prose else error.pos, reason) from error
     except RecursionError:
         raise _Unreadable(len(text), "it is nested too deeply") from None
     if faults:

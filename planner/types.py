@@ -26,7 +26,7 @@ class FeedbackKind(StrEnum):
     RAISED = "raised"
     """The plan raised an exception."""
     LIMIT = "limit"
-    """It reached a limit of the sandbox, or ended the episode by one of the episode's limits."""
+    """A limit of the sandbox stopped it, or one of the episode's limits ended the episode."""
 
 
 ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RAISED, FeedbackKind.LIMIT})

@@ -29,7 +29,7 @@ class RuleBook(Learned):
         rules = sorted(initial, key=lambda rule: rule_number(rule.id))
         numbers = [rule_number(rule.id) for rule in rules]
         if repeated := sorted({number for number in numbers if numbers.count(number) > 1}):
-            raise ValueError(f"more than one rule has each of these ids: {', '.join(map(rule_id, repeated))}")
+            raise ValueError(f"several rules have the same id: {', '.join(map(rule_id, repeated))}")
         return cls(active=tuple(rules), next_number=max(numbers, default=-1) + 1)
 
     @property

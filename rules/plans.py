@@ -22,8 +22,9 @@ Replace = Callable[[int, ast.expr, str], ast.expr]
 class PlanShape:
     """A plan without names and constants.
 
-    ``constants`` are the literals as Python source, in the order of the code. ``hints`` are the names that the code
-    gives them: the variable assigned, or the parameter or keyword passed; empty if there is none.
+    ``constants`` are the literals as Python source, mostly in the order of the code; an assignment's value comes before
+    its target's key. ``hints`` are the names that the code gives them: the variable assigned, or the parameter or
+    keyword passed; empty if there is none.
     """
 
     shape: str

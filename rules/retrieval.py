@@ -58,7 +58,10 @@ def other_helpers(book: RuleBook, chosen: RuleBook) -> tuple[Rule, ...]:
 
 
 def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
-    """Return each rule's score, by id: that of its content for the goal, plus half that of all of it for the code."""
+    """Return each rule's score, by id.
+
+    It is its content's score for the goal, plus half its whole text's score for the skill's code.
+    """
     query = f"{_query(task)} {skill.task.goal}" if skill else _query(task)
     by_words = scores(query, [rule.content for rule in book.active])
     by_code = scores(skill.code if skill else "", [_text_of(rule) for rule in book.active])

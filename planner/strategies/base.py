@@ -26,6 +26,7 @@ from planbook.planner.errors import (
     RoundOver,
     UnknownStrategy,
     UnusableReply,
+    environment_fault,
 )
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
@@ -119,12 +120,22 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
     except EpisodeBroken as broken:
         ending = episode.broken(str(broken))
     except (Exception, SystemExit) as error:
-        place = _place_of(error, strategy)
-        ending = episode.broken(f"the planner raised {type(error).__name__}: {error}{place and f' ({place})'}")
+        ending = episode.broken(_fault_of(error, strategy, episode.environment))
     finally:
         episode.close()
     episode.write_ending(ending)
     return ending
+
+
+def _fault_of(error: Exception | SystemExit, strategy: Strategy, environment: Environment) -> str:
+    """Return the message for an error, which is the environment's if it was raised in one of its methods."""
+    trace = error.__traceback__
+    while trace and trace.tb_frame.f_locals.get("self") is not environment:
+        trace = trace.tb_next
+    if trace:
+        return environment_fault(error.with_traceback(trace))
+    place = _place_of(error, strategy)
+    return f"the planner raised {type(error).__name__}: {error}{place and f' ({place})'}"
 
 
 def _place_of(error: BaseException, strategy: Strategy) -> str:
@@ -308,7 +319,8 @@ def _as_method(member: Any, where: str) -> Method:
     method = member if isinstance(member, Method) else _from_function(member, where)
     if not callable(method.play):
         raise UnknownStrategy(f"{where}: the `play` of a Method must be a function (episode, options)")
-    if inspect.iscoroutinefunction(method.play) or inspect.isgeneratorfunction(method.play):
+    kinds = inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction
+    if any(is_kind(method.play) for is_kind in kinds):
         raise UnknownStrategy(f"{where} is a coroutine or generator; a method is a plain function (episode, options)")
     try:
         inspect.signature(method.play).bind(None, None)

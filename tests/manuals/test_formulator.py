@@ -154,6 +154,12 @@ def test_a_token_limit_is_stated_as_a_number_of_words() -> None:
         "Rules:\n- rule_4 (used by rule_1)\n- [rule_1]",
         "Rules:\n- rule_4 (Useful Helper Method) and **rule_1**, after rule_0",
         "Rules: rule_4 - finds; rule_1 - fetches",
+        'Rules: "rule_4", "rule_1"',
+        "Rules: 'rule_4', 'rule_1'",
+        "Rules: (rule_4, rule_1)",
+        "Rules: ['rule_4', 'rule_1']",
+        "Rules: <rule_4>, <rule_1>",
+        'Rules:\n- (rule_4)\n- "rule_1" (after rule_0)',
     ],
 )
 def test_rules_may_be_listed_in_many_forms(line: str) -> None:

@@ -143,7 +143,7 @@ def test_a_rule_edited_in_the_manual_replaces_that_of_rules_json(tmp_path: Path)
         ("rules.json", "{", r"rules\.json: the file: .*JSON.*; correct it, or delete"),
         ("rules.json", '[{"id": "rule_0"}]', r"rules\.json: 0\.type: Field required"),
         ("rules.json", b"\xff", r"rules\.json cannot be read"),
-        ("rules.json", json.dumps([RULES[0].model_dump()] * 2), "each of these ids: rule_0; correct the ids"),
+        ("rules.json", json.dumps([RULES[0].model_dump()] * 2), "the same id: rule_0; correct the ids"),
         ("rules.json", json.dumps([RULES[0].model_dump() | {"id": "one"}]), "'one' is no rule id"),
         (
             "rules.json",
@@ -203,7 +203,7 @@ def procedure(code: str) -> Procedure:
     [
         ({"rules": RULES[:1]}, "differ in rule_3. Formulate again"),
         ({"rules": (RULES[0].model_copy(update={"content": "Newer."}), RULES[1])}, "differ in rule_0"),
-        ({"rules": (RULES[0], *RULES)}, "more than one rule has each of these ids"),
+        ({"rules": (RULES[0], *RULES)}, "several rules have the same id: rule_"),
         ({"manual": "no manual"}, r"manual\.md was not written: line 1"),
         ({"environment": "../toy"}, "cannot be the name"),
         ({"example": "\ud800"}, "was not written: .*surrogates"),

@@ -1,6 +1,6 @@
 """Methods with one mistake each."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from planbook.planner import Episode, Method, Options
@@ -17,6 +17,10 @@ async def coroutine(episode: Episode, options: Options) -> None: ...
 
 
 def generator(episode: Episode, options: Options) -> Iterator[None]:
+    yield
+
+
+async def async_generator(episode: Episode, options: Options) -> AsyncIterator[None]:
     yield
 
 

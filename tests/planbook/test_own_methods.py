@@ -146,6 +146,7 @@ def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
         ("faulty.py:one_argument", "must take two arguments, (episode, options)"),
         ("faulty.py:coroutine", "is a coroutine or generator; a method is a plain function"),
         ("faulty.py:generator", "is a coroutine or generator; a method is a plain function"),
+        ("faulty.py:async_generator", "is a coroutine or generator; a method is a plain function"),
         ("faulty.py:number", "is of type int; name a function (episode, options), or a Method"),
         ("faulty.py:wrong_options", "its options must be a class derived from planner.Options"),
         ("method.py", "failed while it was imported: ModuleNotFoundError"),

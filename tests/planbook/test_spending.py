@@ -8,11 +8,12 @@ import pytest
 
 from planbook.config import Config, Invocation
 from planbook.envs import Selection
+from planbook.errors import BadArgument
 from planbook.planner import Budget, BudgetEnded, Meter, Reply, Spent, Usage
 from planbook.planner.budget import add_cost
 from planbook.results.table import RunResults
 from planbook.runs import Run
-from planbook.spending import prices_from, spent_so_far
+from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import Event
 from tests.rows import new_run
 
@@ -108,6 +109,18 @@ def test_recordings_scripts_and_exchanges_cost_nothing() -> None:
         assert price(model, Reply(text="", usage=Usage(prompt=10**6))) == 0.0
     assert price("openai:gpt-4o-mini", Reply(text="", replayed=True, usage=Usage(prompt=10**6))) == 0.0
     assert price("openai:gpt-4o-mini", Reply(text="", usage=Usage(prompt=10**6))) == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize("listed", ["mine", "openai:mine"])
+def test_a_price_table_may_name_a_model_with_or_without_its_kind(tmp_path: Path, listed: str) -> None:
+    table = tmp_path / "prices.json"
+    table.write_text(f'{{"models": {{"{listed}": {{"input": 1, "output": 2}}}}}}')
+    million = Reply(text="", usage=Usage(prompt=10**6))
+    for model in ("openai:mine", "recorded:file.jsonl+openai:mine", "openai:mine-2026-01-31"):
+        assert prices_from(table)(model, million) == pytest.approx(1)
+        check_money([model], Budget(money=1), table)
+    with pytest.raises(BadArgument, match="openai:mine-large has no price"):
+        check_money(["openai:mine-large"], Budget(money=1), table)
 
 
 def test_a_budget_that_earlier_sittings_used_up_ends_the_run(tmp_path: Path) -> None:

@@ -87,6 +87,16 @@ def test_an_alternative_is_code_or_the_word_none() -> None:
     [
         (read_outline, "I would look.", "the plan is missing"),
         (read_outline, "1. look\n3. go", "jumps from 1 to 3"),
+        (
+            read_outline,
+            "1. **Review:** It was too cold.\n2. **Plan:**\n   1. Find\n   2. Heat it",
+            "write one flat list",
+        ),
+        (
+            read_outline,
+            "**1. Review**\nCold.\n**2. Plan**\n   1. Find\n      it\n\n   2. Heat it\nGood luck.",
+            "sub-task 2",
+        ),
         (read_outline, "\n".join(f"{n}. go" for n in range(1, MAX_PARTS + 2)), f"more than {MAX_PARTS}"),
         (read_verdict, "YES", "'Verdict: ...' is missing"),
         (read_verdict, "Verdict: YES, but not yet", "the verdict is 'YES, but not yet'"),

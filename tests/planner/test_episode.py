@@ -1,5 +1,6 @@
 """The verbs of an episode, on the toy environment and in the real sandbox."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -243,6 +244,17 @@ def test_a_bug_in_any_method_of_the_environment_is_not_reported_as_the_planners(
     ending = play(episode(sandbox, Faulty(method), dry_run=True), strategy, Options())
     assert ending.outcome is Outcome.BROKEN
     assert "the environment raised ZeroDivisionError: a bug in the world" in ending.message
+
+
+def test_a_bug_of_the_environment_that_a_method_meets_is_the_environments(sandbox: Sandbox) -> None:
+    def strategy(playing: Episode, options: object) -> None:
+        playing.environment.state()
+
+    ending = play(episode(sandbox, Faulty("state")), strategy, Options())
+    first, *trace = ending.message.split("\n")
+    assert re.fullmatch(r"the environment raised ZeroDivisionError: a bug in the world \(test_episode\.py:\d+\)", first)
+    assert "in fail" in trace[0]
+    assert not any("in strategy" in line for line in trace)
 
 
 class Finished(Toy):

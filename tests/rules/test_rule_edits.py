@@ -21,7 +21,7 @@ def test_a_book_keeps_its_rules_in_the_order_of_their_numbers() -> None:
     assert book.ids == ("rule_0", "rule_3", "rule_10")
     assert book.next_number == 11
     assert RuleBook.of(()).next_number == 0
-    with pytest.raises(ValueError, match="more than one rule has each of these ids: rule_0"):
+    with pytest.raises(ValueError, match="several rules have the same id: rule_0"):
         RuleBook.of((MECHANISM, MECHANISM))
 
 

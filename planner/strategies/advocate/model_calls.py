@@ -59,8 +59,12 @@ def normal_form(code: str) -> str:
 
 
 def read_outline(text: str) -> Outline:
-    """Return the last numbered list of a reply, and the text before it. A nested list is part of its item."""
-    lines, parts, start, depth, in_list, nested = text.splitlines(), list[str](), 0, 0, False, False
+    """Return the last numbered list of a reply, and the text before it. A nested list is part of its item.
+
+    Raises ValueError if the last item has a nested list, which may be the plan itself.
+    """
+    lines, parts, start, depth = text.splitlines(), list[str](), 0, 0
+    in_list = nested = holds_list = False
     for number, line in enumerate(lines):
         if not line.strip():
             continue
@@ -69,6 +73,7 @@ def read_outline(text: str) -> Outline:
         deeper = in_list and indent > depth + 1
         in_list = deeper or match is not None
         nested = deeper and (nested or (match is not None and int(match[1]) == 1))
+        holds_list = nested or (holds_list and match is None)
         match = None if nested else match
         if match and int(match[1]) == 1:
             parts, start, depth = [], number, indent
@@ -80,6 +85,8 @@ def read_outline(text: str) -> Outline:
             parts[-1] = f"{parts[-1]} {line.strip()}"
     if not parts:
         raise ValueError("the plan is missing; write each sub-task on a line of its own, '1. ...', '2. ...'")
+    if holds_list:
+        raise ValueError(f"sub-task {len(parts)}, the last, has a nested list; write one flat list, '1. ...', '2. ...'")
     if len(parts) > MAX_PARTS:
         raise ValueError(f"the plan has {len(parts)} sub-tasks, more than {MAX_PARTS}; combine similar ones")
     return Outline("\n".join(lines[:start]).strip(), tuple(parts))

@@ -34,6 +34,8 @@ from tests.sandbox.fuzz.size import SECONDS, seconds_of
         (["text"], '```python\nx = [0]\n```\nThe answer, as in [1]:\n```json\n["a"]\n```\n(See [2].)', ["a"]),
         (["text"], '```\n```\n```json\n["a"]\n```\n(See [2].)', ["a"]),
         (["whole"], "[no JSON] " * 300 + "[1]", [1]),
+        ({"a": "text"}, 'I begin with `{"` as asked: {"a": "x"}', {"a": "x"}),
+        ([{"a": "text"}], 'I begin with `[{"` as asked: [{"a": "x"}]', [{"a": "x"}]),
         ({"a": "whole"}, '{"a": 1, "a": {"a": 3}}, I mean {"a": 2}', {"a": 2}),
     ],
 )

@@ -49,7 +49,7 @@ def test_the_shipped_table_has_its_date_and_source() -> None:
 
 def test_a_table_may_name_a_model_as_the_command_line_does() -> None:
     prices = Prices.model_validate({"models": {"openai:mine": {"input": 1, "output": 2}}})
-    assert prices.cost("openai:mine", MILLION) == 3
+    assert prices.cost("openai:mine", MILLION) == prices.cost("mine", MILLION) == 3
 
 
 def test_another_table_replaces_the_shipped_one(tmp_path: Path) -> None:
