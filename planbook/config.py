@@ -44,13 +44,16 @@ def _split_role(text: str, separator: str) -> tuple[str, str]:
 
 
 def by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
-    """Return models by role, without ``none``. Raises BadArgument for two models of one role."""
+    """Return models by role: a mapping without ``none``, texts with it, as it may override the model of a run.
+
+    Raises BadArgument for two models of one role, and for a role with ``none`` if the model for all roles would answer.
+    """
     if isinstance(values, Mapping):
         models = {role: model for role, model in values.items() if model != NO_MODEL}
-        if DEFAULT_ROLE in models and len(models) < len(values):
+        if DEFAULT_ROLE in models and (silent := [role for role in values if role not in models]):
             raise BadArgument(
-                f"--model ROLE=none: the model for all roles, {models[DEFAULT_ROLE]}, would answer; "
-                "name the model of each other role instead"
+                f"--model {silent[0]}=none: {models[DEFAULT_ROLE]}, the model for all roles, would answer instead; "
+                "name a model for each of the other roles"
             )
         return models
     models = {}
@@ -59,7 +62,7 @@ def by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
         if role in models:
             raise BadArgument(f"--model {text}: {role} has the model {models[role]} already; name each role once")
         models[role] = model
-    return by_role(models)
+    return models
 
 
 def _sampling_by_role(values: Any) -> dict[str, Any]:

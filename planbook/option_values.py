@@ -119,10 +119,10 @@ def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDe
     if error["type"] in WITHOUT_VALUE:
         near = nearest_names(name, model.model_fields) if error["type"] == "extra_forbidden" else ()
         return f"{name}: {WITHOUT_VALUE[error['type']]}{f'; did you mean {near[0]}?' if near else ''}"
-    if not name:
+    if not name and error["type"] in ("model_type", "dict_type"):
         return f"{error['input']} does not fit; write NAME=VALUE"
     if field is None:
-        return f"{name}: {error['msg']}"
+        return f"{name}: {error['msg']}" if name else error["msg"]
     value = str(error["input"]) if details else json.dumps(error["input"], ensure_ascii=False, default=str)
     message = f"{name}: {value} does not fit; it takes {values_of(field)}"
     example = IN_JSON.get(error["type"])

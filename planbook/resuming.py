@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from planbook.config import Config
+from planbook.config import Config, by_role
 from planbook.console import ERRORS
 from planbook.envs import Selection, Task, validation_faults
 from planbook.errors import BadArgument, BadRun
@@ -143,7 +143,7 @@ def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, p
         tasks = _current_tasks(config, before, folder)
         own = dict.fromkeys(config.models, f"recorded:{folder.resolve()}") if recorded else config.models
         given = {role: model_named(model, Path.resolve) for role, model in models.items()}
-        config = config.model_copy(update={"models": {**own, **given}})
+        config = config.model_copy(update={"models": by_role({**own, **given})})
         prices = prices or run.prices
         now = inputs(config, tasks, prices)
         found = [*changed_versions(run.versions, versions()), *changes(run.made_of, now)]

@@ -172,7 +172,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
-        """Return the split that has all tasks, then the splits that the file's tasks name."""
+        """Return the split that has all tasks, then the other splits that have some."""
         if not ToolOptions.read(options).tasks:
             return cls.splits
         named = {goal.split for goal in cls.file_goals(options).values()}

@@ -133,7 +133,7 @@ def _module(place: str) -> tuple[ModuleType, Loader]:
         module = import_module(place)
     except CannotLoad as error:
         raise UnknownEnvironment(str(error)) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnknownEnvironment(f"module:{place} cannot be imported: {import_error(error)}") from error
     return module, lambda: module
 

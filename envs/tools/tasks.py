@@ -22,7 +22,7 @@ from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
 from planbook.sandbox import did_you_mean
 
 SPLITS = ("all", "train", "test")
-"""The first has all tasks, including those without a split."""
+"""The first has all tasks. Tasks without a split are in no other, or in ``train`` if only ``test`` is named."""
 PythonJudge = Callable[..., bool | float]
 FaultsOf = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
 """Returns the faults of assertions: the index of each faulty one, and why it cannot be run."""
@@ -89,6 +89,8 @@ def _read(path: Path, changed: int, faults_of: FaultsOf) -> Mapping[str, TaskGoa
     goals, faults = ((), file) if isinstance(file, list) else _check_file(file, path.parent, faults_of)
     if faults:
         raise BadSelection("\n".join(f"{path}:{fault}" for fault in sorted(faults)))
+    if {goal.split for goal in goals} == {"test", None}:  # what is learned must not come from the tasks of a test
+        goals = tuple(goal if goal.split else goal.model_copy(update={"split": "train"}) for goal in goals)
     return {goal.id: goal for goal in goals}
 
 
@@ -168,7 +170,7 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
         module = load_module((folder / place).resolve()) if place.endswith(".py") else import_module(place)
     except CannotLoad as error:
         raise BadSelection(str(error)) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadSelection(f"{place} cannot be imported: {import_error(error)}") from error
     function: object = getattr(module, attribute, None)
     if not callable(function):

@@ -99,7 +99,7 @@ def every_task(options: BaseModel | None) -> list[WebTask]:
 def policy_of(options: WebOptions, task: WebTask) -> AddressPolicy:
     """Return the address policy for a task with real addresses (``tasks.with_site_addresses``)."""
     starts = [task.start, *task.more_tabs]
-    hosts = dict.fromkeys(host_of(url)[1] for url in [*starts, *options.sites.values()])
+    hosts = dict.fromkeys(filter(None, (host_of(url)[1] for url in [*starts, *options.sites.values()])))
     public = not options.allowed and not any(is_private(host_of(url)[0]) for url in starts)
     return AddressPolicy((*hosts, *options.allowed), public)
 

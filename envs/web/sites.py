@@ -91,7 +91,8 @@ class TracSite:
         """``seed`` is the Trac environment to copy into ``folder``."""
         self.seed, self.folder = seed, folder
         self._seeded = state_of(seed / DATABASE)
-        shutil.copytree(seed, folder, dirs_exist_ok=True)  # an earlier start may have failed
+        shutil.rmtree(folder, ignore_errors=True)  # an earlier start may have failed
+        shutil.copytree(seed, folder)
         self._start()
 
     def _start(self) -> None:
@@ -134,6 +135,7 @@ class TracSite:
         answer = self.server.stdout.readline().strip() if ready else ""
         if not answer:
             self.server.kill()
+            self.server.wait()
             log = (self.folder / "log" / "server.log").read_text(encoding="utf-8", errors="replace").strip()
             last_line = log.splitlines()[-1] if log else "its log is empty"
             raise EnvironmentBroken(f"Trac's server in {self.folder} does not answer: {last_line}")

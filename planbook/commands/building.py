@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
 from planbook.commands.playing import play, play_settings
-from planbook.config import Config
+from planbook.config import Config, by_role
 from planbook.console import console
 from planbook.envs import EnvsError
 from planbook.knowledge import learned_in
@@ -145,8 +145,8 @@ def formulate(folder: Path, models: Mapping[str, str], tokens: int | None, hosti
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
             raise errors.BadArgument(f"{folder} is not a building run; rules come from `planbook build`")
-        config = run.config.model_copy(update={"models": {**run.config.models, **models}})
-        run.begin_invocation(hosting, models=models.values())
+        config = run.config.model_copy(update={"models": by_role({**run.config.models, **models})})
+        run.begin_invocation(hosting, models=config.models.values())
         code = errors.OK
         try:
             formulate_rules(run, config, tokens)

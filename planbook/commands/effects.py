@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from planbook import errors
 from planbook.commands.testing import STOPPED, Series, test_config
 from planbook.compare.effects import PartEffect, effects_in_words, part_effects
-from planbook.config import Config
+from planbook.config import Config, by_role
 from planbook.console import console
 from planbook.envs import Task
 from planbook.knowledge import known_parts, memory_of
@@ -54,7 +54,7 @@ def effect_command(library: Path, parts: str, settings: Settings) -> tuple[int, 
     known, chosen = known_parts(config), split_names(parts)
     if unknown := sorted(set(chosen) - set(known)):
         raise errors.BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known)}")
-    if not settings.models and not settings.planner:
+    if not by_role(settings.models) and not settings.planner:
         models = ", ".join(dict.fromkeys(building.models.values())) if building else ""
         raise errors.BadArgument(
             f"name the model that plays with --model{f' ({library} was built with {models})' if models else ''}; or "

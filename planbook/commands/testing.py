@@ -12,7 +12,7 @@ from planbook import errors
 from planbook.commands.building import ablated_options
 from planbook.commands.playing import play
 from planbook.commands.published import with_table
-from planbook.config import Config
+from planbook.config import Config, by_role
 from planbook.console import console, right_aligned
 from planbook.envs import Task
 from planbook.knowledge import check_environment
@@ -87,7 +87,7 @@ def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
 
 def test_config(settings: Settings) -> Config:
     """Return the configuration of a test. Defaults: the learned library, and procedures if no model is named."""
-    planner = settings.planner or ("automanual" if settings.models else "procedures")
+    planner = settings.planner or ("automanual" if by_role(settings.models) else "procedures")
     settings = settings.with_learned_library()
     settings = settings.with_default_tasks(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
     return settings.config(planner, ablated_options(planner, settings.without))

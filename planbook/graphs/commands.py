@@ -32,7 +32,7 @@ from planbook.planner import (
     value_text,
     whole_graph,
 )
-from planbook.settings import Settings, absolute_model
+from planbook.settings import Settings, absolute_model, by_role
 from planbook.wording import counted, harmless
 from planbook.workers import open_model
 
@@ -163,7 +163,7 @@ def run(
 
 def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
     """Return models by role, at least one for every role of the graph. Raises BadArgument, ModelError."""
-    models = {role: absolute_model(model) for role, model in named.items()}
+    models = {role: absolute_model(model) for role, model in by_role(named).items()}
     known = {DEFAULT_ROLE, *file.roles}
     if unknown := sorted(set(models) - known):
         raise BadArgument(f"no node of {file.name} asks {unknown[0]}{nearest(unknown[0], known)}")

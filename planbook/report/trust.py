@@ -108,7 +108,7 @@ def cost_blocks(run: RunResults) -> Iterator[Block]:
         calls, tokens = counted(outside.calls, "call"), counted(outside.tokens, "token")
         note = f"Outside the episodes, in learning and formulating: {calls}, {tokens}. {note}"
     if spent.money is None:
-        note += " The price is unknown if a model is missing from the table: name another table with --prices."
+        note += " The price is unknown if a model is missing from the table: give a table that has it with --prices."
     yield blocks.paragraph(note, "note")
 
 

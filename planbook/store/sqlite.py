@@ -165,7 +165,7 @@ def _open_engine(path: Path, *, to_write: bool) -> Engine:
     There SQLite can read the file only if it is ``immutable``. It then ignores the log of a process that plays the run.
     """
     mode = "rwc" if to_write else "ro"
-    logged = path.with_name(f"{path.name}-wal").exists()
+    logged = all(path.with_name(f"{path.name}{end}").exists() for end in ("-wal", "-shm"))
     fixed = "" if to_write or logged or os.access(path.parent, os.W_OK) else "&immutable=1"
     url = f"sqlite:///file:{quote(str(path))}?mode={mode}{fixed}&uri=true"
     return create_engine(url, connect_args={"timeout": 30, "check_same_thread": False}, max_overflow=-1)

@@ -98,18 +98,18 @@ def application(following: Following, token: str, port: int, stopping: asyncio.E
 async def _news(pages: Pages, version: int, stopping: asyncio.Event) -> AsyncIterator[str]:
     """Yield updates since a version as server-sent events, whose ids are versions.
 
-    The stream ends if the run cannot be read; the page then connects again and again.
+    If the run cannot be read, the reason is sent as the event ``problem``, and the run is read again and again.
     """
     before, silent = "", 0
     while not stopping.is_set():
         try:
             version, news = await run_in_threadpool(pages.news, version)
-        except BadRun:
-            return
-        text = json.dumps(news)
+            text = f"id: {version}\ndata: {json.dumps(news)}\n\n"
+        except BadRun as error:
+            text = f"event: problem\ndata: {json.dumps(str(error))}\n\n"
         if text != before:
             before, silent = text, 0
-            yield f"id: {version}\ndata: {text}\n\n"
+            yield text
         elif (silent := silent + 1) % HEARTBEAT == 0:
             yield ": still here\n\n"
         try:

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from planbook.commands.building import building_config
 from planbook.envs import BadSelection, Environment, Selection, UnknownEnvironment, load_environment
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.tools.tasks import judge_function
 from planbook.planner import functions_to_check
 from planbook.sandbox import check
+from planbook.settings import Settings
 from tests.envs.playing import call, started
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
@@ -115,8 +117,12 @@ def test_a_judging_function_with_wrong_parameters_or_result_is_refused(tmp_path:
 def test_a_judging_module_that_cannot_be_imported_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "judges_of_nothing.py").write_text("1 / 0")
     monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "judges_that_exit.py").write_text("raise SystemExit(3)")
+    with pytest.raises(UnknownEnvironment, match="cannot be imported: SystemExit: 3"):
+        load_environment("module:judges_that_exit")
     for name, reason in {
         "judges_of_nothing": "ZeroDivisionError",
+        "judges_that_exit": "SystemExit: 3",
         ".judges": "TypeError",
         "no_such": "No module",
     }.items():
@@ -282,6 +288,17 @@ def test_a_task_without_a_split_is_only_in_the_split_all() -> None:
     assert [task.id for task in kind.select(Selection(split="test"), options)] == ["tidy/2"]
     assert len(kind.select(Selection(), options)) == 5
     assert kind.task_splits(options) == ("all", "train", "test")
+
+
+def test_tasks_without_a_split_are_in_train_if_only_test_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: g}, {id: b, goal: g, split: test}]")
+    kind = load_environment(NOTES)
+    options = kind.Options.model_validate({"tasks": str(tmp_path / "tasks.yaml")})
+    splits = {split: [task.id for task in kind.select(Selection(split=split), options)] for split in kind.splits}
+    assert splits == {"all": ["a", "b"], "train": ["a"], "test": ["b"]}
+    assert kind.task_splits(options) == ("all", "train", "test")
+    building = Settings.of(env=NOTES, env_options={"tasks": str(tmp_path / "tasks.yaml")})
+    assert building_config(building).selection.split == "train"
 
 
 def test_a_file_without_splits_has_only_the_split_all(shapes: str) -> None:

@@ -150,9 +150,14 @@ def test_a_dead_server_is_restarted_by_a_reset(site: TracSite) -> None:
 def test_a_server_that_cannot_start_breaks_the_environment(site: TracSite, tmp_path: Path) -> None:
     (tmp_path / "seed" / "log").mkdir(parents=True)
     shutil.copytree(site.seed / "db", tmp_path / "seed" / "db")
+    folder = tmp_path / "sites" / "site"
     for _ in range(2):  # the second start finds the folder of the first
-        with pytest.raises(EnvironmentBroken, match=r"does not answer: .*VERSION"):
-            TracSite(tmp_path / "seed", tmp_path / "sites" / "site")
+        with pytest.raises(EnvironmentBroken, match=r"does not answer: .*VERSION") as broken:
+            TracSite(tmp_path / "seed", folder)
+        started = broken.traceback[-1].frame.f_locals["self"]
+        assert started.server.returncode is not None, "it has ended"
+        assert not (folder / "db" / "trac.db-journal").exists()
+        (folder / "db" / "trac.db-journal").touch()
 
 
 def test_a_site_that_cannot_be_created_says_why(site: TracSite, tmp_path: Path) -> None:

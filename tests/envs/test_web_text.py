@@ -43,6 +43,7 @@ def own(start: str) -> WebTask:
 def test_the_allowed_addresses_depend_on_the_start() -> None:
     assert policy_of(WebOptions(), own("https://example.org/")) == AddressPolicy(("example.org:443",), public=True)
     assert policy_of(WebOptions(), own("http://127.0.0.1:81/")) == AddressPolicy(("127.0.0.1:81",))
+    assert policy_of(WebOptions(), own("about:blank")) == AddressPolicy((), public=True)
     more = WebOptions(allowed=("*.org",), sites={"shop": "http://localhost:7770"})
     assert policy_of(more, own("https://a.net/")) == AddressPolicy(("a.net:443", "localhost:7770", "*.org"))
 

@@ -75,7 +75,7 @@ def test_build_gives_a_library_for_test(tmp_path: Path) -> None:
         ({"models": 3}, "--model: 3 does not fit"),
         (
             {"models": {"default": "recorded:x", "planner": "none"}},
-            "the model for all roles, recorded:x, would answer",
+            "--model planner=none: recorded:x, the model for all roles, would answer instead",
         ),
         ({"budget": 5}, "--budget: 5 does not fit"),
         ({"seeds": 1.5}, "--seeds: 1.5 does not fit"),

@@ -11,6 +11,27 @@ from planbook.settings import Settings
 from tests.command import planbook
 from tests.flows import here
 
+BETWEEN = """
+from pydantic import BaseModel, model_validator
+from planbook.envs.toy import Toy
+
+
+class BetweenOptions(BaseModel):
+    low: int = 0
+    high: int = 3
+
+    @model_validator(mode="after")
+    def _check(self):
+        if self.low == 2:
+            raise ValueError("low must not be 2")
+        assert self.low < self.high, "low must be below high"
+        return self
+
+
+class Between(Toy):
+    Options = BetweenOptions
+"""
+
 
 @pytest.mark.parametrize(
     ("option", "message"),
@@ -28,6 +49,17 @@ def test_a_wrong_option_is_reported_with_a_correct_one(option: str, message: str
         Settings.of(env="web", env_options=(option,)).environment_options()
     assert message in str(refused.value)
     assert "Input should" not in str(refused.value)
+
+
+def test_the_rule_of_an_own_options_model_is_quoted(tmp_path: Path) -> None:
+    (tmp_path / "between.py").write_text(BETWEEN)
+    for given, message in {
+        "low=5": "--option: Assertion failed, low must be below high. Options: ",
+        "low=2": "--option: low must not be 2. Options: ",
+    }.items():
+        with pytest.raises(BadArgument) as refused:
+            Settings.of(env=f"{tmp_path}/between.py", env_options=(given,)).environment_options()
+        assert str(refused.value).startswith(message)
 
 
 def test_an_unknown_option_gets_a_suggestion_only_if_one_is_near() -> None:

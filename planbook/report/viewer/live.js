@@ -76,7 +76,7 @@ function drawState({ doing, ended, total, solved, broken, spending, problem, now
   return make("div", {}, make("p", { class: "doing" }, make("b", { class: `word ${doing}` }, doing), " ",
     make("span", {}, `${ended.toLocaleString("en")} of ${counted(total, "episode")} ended, ${solved.toLocaleString("en")} solved`), " ",
     broken > 0 && [make("span", { class: "broken" }, `${broken.toLocaleString("en")} broken`), " "], make("span", {}, spending)),
-  problem && make("p", { class: "problem", role: "alert" }, `The resumed run ended early: ${problem}`),
+  problem && make("p", { class: "problem", role: "alert" }, `The run could not be continued: ${problem}`),
   lines.length > 0 && make("ul", { class: "happening" }, lines));
 }
 function takeNews(news) {
@@ -89,17 +89,19 @@ function takeNews(news) {
   if (news.rows?.length) document.querySelector(".filter").dispatchEvent(new Event("input"));
   for (const episode of episodes) episode.classList.toggle("under-way", news.under_way.includes(episode.id));
 }
+function showNoNews(why) {
+  document.documentElement.classList.add("gone");
+  state.querySelector(".word").textContent = why;
+  for (const button of document.querySelectorAll("[data-do]")) button.disabled = true;
+}
 function watch() {
   document.documentElement.classList.add("live");
   document.querySelector("header.watch").hidden = false;
   takeNews(DATA.live);
   const source = new EventSource(`news?since=${DATA.live.version}`);
   source.addEventListener("message", (event) => takeNews(JSON.parse(event.data)));
-  source.addEventListener("error", () => {
-    document.documentElement.classList.add("gone");
-    state.querySelector(".word").textContent = "planbook watch does not answer";
-    for (const button of document.querySelectorAll("[data-do]")) button.disabled = true;
-  });
+  source.addEventListener("problem", (event) => showNoNews(JSON.parse(event.data)));
+  source.addEventListener("error", () => showNoNews("planbook watch does not answer"));
   for (const button of document.querySelectorAll("[data-do]")) {
     button.addEventListener("click", async () => {
       button.disabled = true;

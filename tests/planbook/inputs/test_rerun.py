@@ -119,6 +119,16 @@ def test_a_run_that_cannot_be_repeated_is_refused(tmp_path: Path) -> None:
     assert "which no longer exists; put it back" in refusal("rerun", tmp_path / "random", "--out", second)
 
 
+def test_no_model_for_a_role_is_refused_if_the_model_for_all_roles_would_answer(tmp_path: Path) -> None:
+    play("run", *REACT, "--seeds", "0", "--model", saying(tmp_path, REPLY), out=tmp_path / "first")
+    role = ("--model", "planner=none", "--out", tmp_path / "second")
+    for command in (("rerun", tmp_path / "first"), ("fork", tmp_path / "first", "0", "--at", "0")):
+        message = refusal(*command, *role)
+        assert "--model planner=none: scripted:" in message
+        assert "the model for all roles, would answer instead" in message
+    assert not (tmp_path / "second").exists()
+
+
 def test_the_budget_of_the_first_run_holds(tmp_path: Path) -> None:
     play("replay", "--env", "toy", "--split", "all:2", out=tmp_path / "first")
     rewrite(tmp_path / "first", lambda file: file["budget"].update(actions=1))

@@ -1,7 +1,9 @@
 """`planbook watch` in Chromium, while another process plays the run."""
 
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,22 @@ def test_hostile_texts_are_texts_and_the_page_fits_a_phone(reader: Reader, tmp_p
         assert HOSTILE in reader.ask("return document.body.textContent")
         assert reader.ask("return document.title") != "taken"
         assert reader.ask(OVERFLOW) <= 0
+        reader.driver.get("about:blank")
+
+
+def test_the_page_says_why_the_run_cannot_be_continued_or_read(reader: Reader, tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", asking_run, seeds=1)
+    with watched(folder) as watcher, closing(sqlite3.connect(folder / "run.db")) as database:
+        reader.open(watcher.address)
+        click(reader, "go on")
+        reader.wait("return document.querySelector('#state .problem')")
+        problem = reader.ask("return document.querySelector('#state .problem').textContent")
+        assert problem.startswith("The run could not be continued: ")
+        database.execute("ALTER TABLE event RENAME TO lost")
+        reader.wait(f'{STATE}.includes("cannot be used as a run\'s store")')
+        database.execute("ALTER TABLE lost RENAME TO event")
+        wait_until(reader, "stopped")
+        assert not reader.ask("return document.documentElement.classList.contains('gone')")
         reader.driver.get("about:blank")
 
 
