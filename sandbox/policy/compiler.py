@@ -202,7 +202,8 @@ def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContex
         policy.visit(tree)
     if policy.problems:
         raise PolicyRefused(policy.problems)
-    return context.names.union(policy.bound, policy.modules)
+    names = context.names.union(policy.bound, policy.modules)
+    return context.names if len(names) == len(context.names) else names  # cached with each cell
 
 
 def too_large(tree: ast.Module) -> Fault | None:
