@@ -5,6 +5,7 @@ import builtins
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from planbook.sandbox.caching import cached_up_to
 from planbook.sandbox.policy.compiler import code_lines
@@ -115,6 +116,7 @@ def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePar
     """
     parts: dict[str, _CodePart] = {}
     state: set[str] = set()
+    shared = {one.end_lineno for one, other in pairwise(statements) if one.end_lineno == other.lineno}
     for statement in statements:
         match statement:
             case ast.Import() | ast.ImportFrom():
@@ -133,6 +135,7 @@ def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePar
                     state.add(name)
                 else:
                     source = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+                    source = ast.unparse(statement) if shared & {statement.lineno, statement.end_lineno} else source
                     parts[name] = _CodePart("constant", source, statement.lineno, _free_names(statement))
             case _:
                 state |= set(scopes_of(statement).module.bindings)

@@ -98,14 +98,9 @@ def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bo
             closings.append(number)
             if stop_at_opening or len(closings) > _LATER_CLOSINGS:
                 break
-        elif closings and _opens_python(lines[number]):
+        elif closings and (match := OPENING.match(lines[number])) and match[3].strip().lower() in PYTHON:
             break
     return closings
-
-
-def _opens_python(line: str) -> bool:
-    match = OPENING.match(line)
-    return match is not None and match[3].strip().lower() in PYTHON
 
 
 def _dedent(indent: str, lines: list[str]) -> str:

@@ -162,7 +162,10 @@ def test_the_names_of_a_session_are_cached_at_their_size() -> None:
     """Each cell has its own set of all names: together they would be 300 MB."""
     tracemalloc.start()
     context = NO_CONTEXT
-    for source in ("global " + ",".join(f"a{n:x}" for n in range(17_000)), *(f"x{number} = 1" for number in range(300))):
+    for source in (
+        "global " + ",".join(f"a{n:x}" for n in range(17_000)),
+        *(f"x{number} = 1" for number in range(300)),
+    ):
         context = precompile(CompileRequest(source, "plan", True, False, context)).context
     assert len(context.names) == 17_300
     kept = tracemalloc.get_traced_memory()[0]

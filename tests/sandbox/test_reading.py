@@ -187,6 +187,11 @@ CARRIED = {
         "def f():\n    return n, m, k\n",
     ),
     "a constant by its name": (IMPORTS, ["WIDE"], "from math import pi\nWIDE = 2 * pi\n"),
+    "constants that share a line": (
+        "X = 5; print('acts'); Y = [\n  6]\n\nZ = 7  # seven\n\ndef f():\n    return X + Y[0] + Z\n",
+        ["f"],
+        "X = 5\nY = [6]\nZ = 7  # seven\n\n\ndef f():\n    return X + Y[0] + Z\n",
+    ),
     "the second of two definitions": (
         "def f():\n    return 1\ndef f():\n    return 2\n",
         ["f"],
