@@ -70,19 +70,19 @@ def defined_names(code: str) -> list[str]:
     return [name for name, part in _parts(code).items() if part.kind == "definition"]
 
 
-def carryable(code: str) -> frozenset[str]:
+def extractable_names(code: str) -> frozenset[str]:
     """Return the names of the code's top-level functions, classes, imports and constants."""
     return frozenset(_parts(code))
 
 
-def carry(code: str, names: Iterable[str]) -> str:
+def extract(code: str, names: Iterable[str]) -> str:
     """Return code that defines these names and everything in the code that they need.
 
-    Raises LookupError for a name that is not ``carryable``.
+    Raises LookupError for a name that is not in ``extractable_names``.
     """
     parts, wanted = _parts(code), set(names)
     if unknown := sorted(wanted - parts.keys()):
-        raise LookupError(f"the code defines no {', '.join(unknown)} at its top level")
+        raise LookupError(f"cannot extract from this code: {', '.join(unknown)}")
     chosen = sorted(
         (parts[name] for name in _with_needed(wanted, parts)), key=lambda part: (part.kind != "import", part.line)
     )
