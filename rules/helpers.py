@@ -14,7 +14,7 @@ from planbook.envs import Environment
 from planbook.planner import TASK, functions_to_check, plan_attributes
 from planbook.rules.book import RuleBook
 from planbook.rules.types import RuleType, Skill
-from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, carry, check, defined_names, parse_source
+from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, check, defined_names, extract, parse_source
 
 _BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 """Builtins of plans; a helper must not redefine them, since it would mislead its readers."""
@@ -77,7 +77,7 @@ class _Collection:
             defined = {**{part.name: part for part in self.parts}, **self._environment}
             if name not in defined:
                 with suppress(SyntaxError, RecursionError):
-                    self._add(_parts(carry(code, [name])), defined)
+                    self._add(_parts(extract(code, [name])), defined)
 
     def _add(self, parts: list[_HelperPart], defined: Mapping[str, _HelperPart]) -> None:
         new = [part for part in parts if part.name not in defined]

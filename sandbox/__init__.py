@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from planbook.sandbox.reading.definitions import (
         bound_by_part,
         bound_names,
-        carry,
-        carryable,
         defined_names,
+        extract,
+        extractable_names,
     )
     from planbook.sandbox.reading.growing import (
         GrowingReply,
@@ -90,8 +90,6 @@ __all__ = [
     "bound_by_part",
     "bound_names",
     "cached_up_to",
-    "carry",
-    "carryable",
     "chars_to_line",
     "check",
     "check_part",
@@ -101,6 +99,8 @@ __all__ = [
     "defined_names",
     "did_you_mean",
     "dry_run",
+    "extract",
+    "extractable_names",
     "nearest_names",
     "only_defines",
     "parse",

@@ -1,7 +1,9 @@
 """Caches that plans cannot make arbitrarily large: they are bounded in characters, not in entries."""
 
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from functools import wraps
+from sys import getsizeof
 from threading import Lock
 from typing import ParamSpec, TypeVar
 
@@ -12,7 +14,10 @@ OVERHEAD = 1_000
 
 
 def cached_up_to(max_chars: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Cache a function's most recently used results, up to ``max_chars`` characters in arguments and results."""
+    """Cache a function's most recently used results, up to ``max_chars`` characters in arguments and results.
+
+    Tuples and dataclasses are counted with their contents, frozensets without: their strings are mostly shared.
+    """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         cached: dict[object, R] = {}
@@ -47,4 +52,8 @@ def _size(entry: tuple[object, ...]) -> int:
 def _characters(value: object) -> int:
     if isinstance(value, tuple):
         return sum(map(_characters, value))
+    if isinstance(value, frozenset):
+        return getsizeof(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return sum(_characters(getattr(value, field.name)) for field in fields(value))
     return len(value) if isinstance(value, str) else 0

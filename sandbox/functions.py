@@ -5,9 +5,10 @@ import keyword
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import lru_cache
 from math import isfinite
+from types import FunctionType
 from typing import Any, Literal, get_args, get_origin
+from weakref import WeakKeyDictionary
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
@@ -43,11 +44,7 @@ class FunctionSpec:
         if inspect.iscoroutinefunction(function):
             raise BadFunction(f"{name} is a coroutine function, which plans cannot await; use a plain function")
         signature = _signature(name, function)
-        try:
-            arguments = _argument_checker(signature)
-        except TypeError:
-            arguments = ArgumentChecker(signature)
-        return cls(name, function, signature, arguments)
+        return cls(name, function, signature, _argument_checker(signature))
 
     def check(
         self, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess = closest
@@ -79,10 +76,18 @@ def _signature(name: str, function: Function) -> inspect.Signature:
         raise BadFunction(f"{name}: its signature cannot be read: {error}") from error
 
 
-@lru_cache(maxsize=1024)
+_SIGNATURES = WeakKeyDictionary[Function, inspect.Signature](), WeakKeyDictionary[Function, inspect.Signature]()
+"""The signatures of functions, and those of methods; closures are not kept alive."""
+
+
 def _inspect(function: Function, *, bound: bool) -> inspect.Signature:
-    signature = inspect.signature(function, eval_str=True)
-    return signature.replace(parameters=list(signature.parameters.values())[bound:])
+    signature = _SIGNATURES[bound].get(function) if isinstance(function, FunctionType) else None
+    if signature is None:
+        signature = inspect.signature(function, eval_str=True)
+        signature = signature.replace(parameters=list(signature.parameters.values())[bound:])
+        if isinstance(function, FunctionType):
+            _SIGNATURES[bound][function] = signature
+    return signature
 
 
 class ArgumentChecker:

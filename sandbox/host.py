@@ -186,16 +186,16 @@ class Sandbox:
         return Zygote(guarded=self._language_layer, without=self._without, modules=self._modules)
 
     def _renew_zygote(self) -> None:
-        """Replace a zygote that was ended from outside, which also ended its workers. Raises WorkerFailed."""
+        """Replace a zygote that was ended from outside, and its workers. Raises WorkerFailed or SandboxClosed."""
         with self._lock:
             if self._closed:
-                raise WorkerFailed("the sandbox is closed: open a new one")
+                raise SandboxClosed("the sandbox is closed: open a new one")
             if self._zygote.is_gone():
                 self._zygote.close()
                 self._zygote = self._new_zygote()
 
     def _open_worker(self, settings: bytes, memory_mb: int) -> WorkerProcess:
-        """Return a worker with an open session. Raises WorkerFailed.
+        """Return a worker with an open session. Raises WorkerFailed or SandboxClosed.
 
         If the zygote and all workers forked ahead were killed, the last attempt uses new ones.
         """
@@ -207,7 +207,8 @@ class Sandbox:
         try:
             return self._try_open_worker(settings, memory_mb)
         except ChannelClosed as error:
-            raise WorkerFailed(f"a worker did not open its session: {error}") from error
+            fit = f"do the session's values fit into memory_mb={memory_mb}?"
+            raise WorkerFailed(f"a worker did not open its session: {error}; {fit}") from error
 
     def _try_open_worker(self, settings: bytes, memory_mb: int) -> WorkerProcess:
         worker = self._zygote.take_worker(memory_mb)

@@ -219,20 +219,18 @@ class Zygote:
     def __init__(self, *, guarded: bool, without: Collection[str] = (), modules: Collection[str] = ()) -> None:
         self._lock, self._owner = threading.Lock(), os.getpid()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        stderr = os.memfd_create("stderr")
-        with theirs:
-            self._process = _start(theirs, stderr, ENVIRONMENT | ONE_THREAD if modules else ENVIRONMENT)
-        self._end = weakref.finalize(self, _end_zygote, self._process, self._control, self._owner)
-        try:
-            self._configure(without, modules, guarded=guarded)
-            self.reported: dict[str, str] = self._read_report(stderr)
-            for _ in range(READY):
-                self.request_worker(Limits().memory_mb)
-        except BaseException:
-            self._end()
-            raise
-        finally:
-            os.close(stderr)
+        with os.fdopen(os.memfd_create("stderr")) as output:
+            with theirs:
+                self._process = _start(theirs, output.fileno(), ENVIRONMENT | ONE_THREAD if modules else ENVIRONMENT)
+            self._end = weakref.finalize(self, _end_zygote, self._process, self._control, self._owner)
+            try:
+                self._configure(without, modules, guarded=guarded)
+                self.reported: dict[str, str] = self._read_report(output.fileno())
+                for _ in range(READY):
+                    self.request_worker(Limits().memory_mb)
+            except BaseException:
+                self._end()
+                raise
 
     def _configure(self, without: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
         """Send the configuration. As arguments it would stay visible as long as the zygote lives."""
@@ -299,8 +297,10 @@ class Zygote:
             raise ChannelClosed("the zygote ended")
         report = _read(answer)
         if len(descriptors) != 2:
+            for descriptor in descriptors:
+                os.close(descriptor)
             self.request_worker(Limits().memory_mb)
-            raise WorkerFailed(f"the zygote could not fork a worker: {report['failed']}")
+            raise WorkerFailed(f"the zygote could not fork a worker: {report.get('failed', 'too many open files')}")
         sock, pidfd = descriptors
         channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock)
         return WorkerProcess(channel, pidfd, report["pid"], self.is_gone, self.limit), report["memory_mb"]

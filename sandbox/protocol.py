@@ -24,7 +24,7 @@ from socket import MSG_DONTWAIT, MSG_PEEK, socket
 from struct import Struct
 
 MAX_FROM_WORKER = 1 << 20
-"""Maximum bytes of JSON in a frame from the worker. Parsed, they take less than about 30 MB."""
+"""Maximum bytes of JSON in a frame from the worker. Parsed, they take up to about 30 MB."""
 MAX_FROM_HOST = 64 << 20
 MAX_DEPTH = 32
 """Maximum nesting of lists and dicts in arguments and values."""

@@ -161,6 +161,8 @@ class Session:
         """
         if self._closed:
             raise SandboxClosed("the session is closed")
+        if growing is not None and self._growing is not growing:
+            raise SessionBusy("this cell has ended: begin another one with Session.grow")
         if self._busy or self._growing is not growing:
             raise SessionBusy("a cell of this session is running; a nested plan needs a session of its own")
         self._busy = True
@@ -245,7 +247,12 @@ class Session:
             )
 
     def _rebuild(self) -> WorkerProcess:
-        """Return a new worker in which every finished cell has run again. Raises RebuildDiverged or WorkersKilled."""
+        """Return a new worker in which every finished cell has run again.
+
+        Raises RebuildDiverged or WorkersKilled, or SandboxClosed if one of the session's own functions has closed it.
+        """
+        if self._closed:
+            raise SandboxClosed("the session is closed")
         losses = WorkerLosses()
         while True:
             self._answers.restore(self._start_view)

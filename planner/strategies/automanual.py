@@ -23,7 +23,7 @@ from planbook.planner.strategies.code import match_goal, procedures
 from planbook.planner.thought import as_plan
 from planbook.planner.trajectory import Trajectory, tell_trajectory
 from planbook.planner.types import Outcome, Record
-from planbook.sandbox import bound_names, carry, carryable, defined_names, parse_source
+from planbook.sandbox import bound_names, defined_names, extract, extractable_names, parse_source
 
 REPLANS, REPLANS_WITH_PAUSES = 3, 6
 """Number of further replies (appendix D): on ALFWorld, and on MiniWoB++, where plans pause to look."""
@@ -147,8 +147,8 @@ def conclude(
 def standalone(code: str, helpers: str) -> str:
     """Return the code preceded by the helpers that it uses and does not define itself."""
     used = {node.id for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name)} - bound_names(code)
-    names = used & carryable(helpers)
-    return f"{carry(helpers, names)}\n\n{code}" if names else code
+    names = used & extractable_names(helpers)
+    return f"{extract(helpers, names)}\n\n{code}" if names else code
 
 
 def about_the_environment(environment: type[Environment], options: BaseModel) -> Message:

@@ -10,6 +10,7 @@ import __future__
 import ast
 import marshal
 import re
+import sys
 import threading
 import warnings
 from base64 import b64encode
@@ -41,8 +42,8 @@ from planbook.sandbox.types import Fault, FaultKind
 
 _LOCK = threading.Lock()
 _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
-_SCOPE_WORDS = ("def", "lambda", "class", "for")
-"""Words that every function, class and comprehension contains."""
+_SCOPE = re.compile(r"(?<![^\W\d])(?:def|lambda|class|for)\b")
+"""The words that every function, class and comprehension contains; ``for`` may follow a digit."""
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
 MAX_FIELDS = 10_000
 """Maximum number of braces in a source with f-strings: up to Python 3.11 each field is parsed separately."""
@@ -63,9 +64,9 @@ def _locked() -> Iterator[None]:
 
 def parse_source(source: str, name: str = "<plan>") -> ast.Module:
     """Return the tree of a source. Raises what ``ast.parse`` raises, and SyntaxError if it would take too long."""
-    if len(set(_WORD.findall(source))) * sum(map(source.count, _SCOPE_WORDS)) > MAX_LOOKUPS:
+    if len(set(_WORD.findall(source))) * len(_SCOPE.findall(source)) > MAX_LOOKUPS:
         raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
-    if source.count("{") > MAX_FIELDS and _F_STRING.search(source):
+    if sys.version_info < (3, 12) and source.count("{") > MAX_FIELDS and _F_STRING.search(source):
         raise SyntaxError("too many fields of f-strings in one piece of code", (name, 1, 1, None))
     with _locked():
         return ast.parse(source, name)
@@ -202,7 +203,8 @@ def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContex
         policy.visit(tree)
     if policy.problems:
         raise PolicyRefused(policy.problems)
-    return context.names.union(policy.bound, policy.modules)
+    names = context.names.union(policy.bound, policy.modules)
+    return context.names if len(names) == len(context.names) else names  # cached with each cell
 
 
 def too_large(tree: ast.Module) -> Fault | None:

@@ -5,6 +5,7 @@ import builtins
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from planbook.sandbox.caching import cached_up_to
 from planbook.sandbox.policy.compiler import code_lines
@@ -69,19 +70,19 @@ def defined_names(code: str) -> list[str]:
     return [name for name, part in _parts(code).items() if part.kind == "definition"]
 
 
-def carryable(code: str) -> frozenset[str]:
+def extractable_names(code: str) -> frozenset[str]:
     """Return the names of the code's top-level functions, classes, imports and constants."""
     return frozenset(_parts(code))
 
 
-def carry(code: str, names: Iterable[str]) -> str:
+def extract(code: str, names: Iterable[str]) -> str:
     """Return code that defines these names and everything in the code that they need.
 
-    Raises LookupError for a name that is not ``carryable``.
+    Raises LookupError for a name that is not in ``extractable_names``.
     """
     parts, wanted = _parts(code), set(names)
     if unknown := sorted(wanted - parts.keys()):
-        raise LookupError(f"the code defines no {', '.join(unknown)} at its top level")
+        raise LookupError(f"cannot extract from this code: {', '.join(unknown)}")
     chosen = sorted(
         (parts[name] for name in _with_needed(wanted, parts)), key=lambda part: (part.kind != "import", part.line)
     )
@@ -115,6 +116,7 @@ def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePar
     """
     parts: dict[str, _CodePart] = {}
     state: set[str] = set()
+    shared = {one.end_lineno for one, other in pairwise(statements) if one.end_lineno == other.lineno}
     for statement in statements:
         match statement:
             case ast.Import() | ast.ImportFrom():
@@ -133,6 +135,7 @@ def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePar
                     state.add(name)
                 else:
                     source = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+                    source = ast.unparse(statement) if shared & {statement.lineno, statement.end_lineno} else source
                     parts[name] = _CodePart("constant", source, statement.lineno, _free_names(statement))
             case _:
                 state |= set(scopes_of(statement).module.bindings)

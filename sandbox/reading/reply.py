@@ -16,12 +16,14 @@ from planbook.sandbox.types import Fault, FaultKind
 
 # Fenced blocks, as Markdown defines them and as models write them.
 
-OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
+OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}+|~{3,}+)[ \t]*+([^`]*+)$")
 """A line that opens a block: its indentation, its fence, and the info string."""
 PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
 MAX_BLOCKS = 200
 _LATER_CLOSINGS = 20
 """Maximum number of further fence lines tried as the end of a block, since a string in it may contain a fence."""
+_MAX_FAILED = 150_000
+"""Maximum characters of one reply that are parsed without success while the ends of blocks are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +40,12 @@ class FencedBlock:
 def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
     """Return the blocks in order, at most MAX_BLOCKS. The last one may be unclosed; it ends with the text then."""
     blocks: list[FencedBlock] = []
-    outside, number = ProseScanner(), 0
+    outside, number, left = ProseScanner(), 0, _MAX_FAILED
     while number < len(lines) and len(blocks) < MAX_BLOCKS:
         opening = OPENING.match(lines[number])
         if opening and not outside.ends_in_string():  # an example in a docstring is not a plan
-            blocks.append(_block(lines, number, *opening.groups()))
+            block, left = _block(lines, left, number, *opening.groups())
+            blocks.append(block)
             number = blocks[-1].closing
             outside.clear()
         else:
@@ -67,8 +70,8 @@ def margin_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _block(lines: list[str], opening: int, indent: str, fence: str, info: str) -> FencedBlock:
-    """Return the block that opens at a line.
+def _block(lines: list[str], left: int, opening: int, indent: str, fence: str, info: str) -> tuple[FencedBlock, int]:
+    """Return the block that opens at a line, and how many characters are ``left`` to be parsed without success.
 
     It ends at the first line that closes the fence, unless its code parses only up to a later one, because the fences
     in between are inside a string.
@@ -78,9 +81,12 @@ def _block(lines: list[str], opening: int, indent: str, fence: str, info: str) -
     for closing in closings:
         code = _dedent(indent, lines[opening + 1 : closing])
         if isinstance(parse_only(code), ast.Module):
-            return FencedBlock(language, code, opening, closing, closed=True)
+            return FencedBlock(language, code, opening, closing, closed=True), left
+        if (left := left - len(code)) < 0:
+            break
     end = closings[0] if closings else len(lines)
-    return FencedBlock(language, _dedent(indent, lines[opening + 1 : end]), opening, end, closed=bool(closings))
+    code = _dedent(indent, lines[opening + 1 : end])
+    return FencedBlock(language, code, opening, end, closed=bool(closings)), left
 
 
 def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bool) -> list[int]:
@@ -92,14 +98,9 @@ def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bo
             closings.append(number)
             if stop_at_opening or len(closings) > _LATER_CLOSINGS:
                 break
-        elif closings and _opens_python(lines[number]) and number > closings[0]:
+        elif closings and (match := OPENING.match(lines[number])) and match[3].strip().lower() in PYTHON:
             break
     return closings
-
-
-def _opens_python(line: str) -> bool:
-    match = OPENING.match(line)
-    return match is not None and match[3].strip().lower() in PYTHON
 
 
 def _dedent(indent: str, lines: list[str]) -> str:

@@ -54,7 +54,7 @@ def parse_only(code: str) -> ast.Module | str:
 
 def _too_long(code: str) -> str:
     lines = code.count("\n") + code.count(";") + 1
-    for count, limit, unit in ((len(code), MAX_SOURCE, "characters"), (lines, MAX_LINES, "lines")):
+    for count, limit, unit in ((len(code), MAX_SOURCE, "characters"), (lines, MAX_LINES, "lines and semicolons")):
         if count > limit:
             return f"the code has {count} {unit}; {limit} are allowed"
     return ""

@@ -21,7 +21,8 @@ _OPEN_ENDED = ("was never closed", "unterminated triple-quoted", "expected an in
 _LOOKS_LIKE_CODE = re.compile(
     r"""\s*(?:
         (?:def|class)\s+\w+.*:\s*$ | (?:if|elif|for|while|with|try|else|except|finally)\b.*:\s*$
-      | (?:from\s+[\w.]+\s+)?import\s+\w+ | (?:return|assert|raise)\s+[\w.]+[\[(=!<>.\s]+\S*$ | @\w+
+      | (?:from\s+[\w.]+\s+)?import\s+\w+ | @\w+
+      | (?:return|assert|raise)\s+(?:[\w.]+[\[(=!<>.]\S*$ | [\w.]++[\[(=!<>.\s]*\s\S*$)
       | (?:return|raise|yield)\s+(?:["'\[({].*|[\d.]+)\s*$ | (?:return|raise|pass|break|continue)\s*$
       | [\w.]+(?:\[.*\])?\s*[-+*/|&]?=\s*\S | [\w.]+\(.*
     )""",

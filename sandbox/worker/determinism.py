@@ -7,6 +7,7 @@ import _random
 import _thread
 import ctypes
 import gc
+import operator
 import os
 import sys
 import time
@@ -15,8 +16,7 @@ from typing import Any, NoReturn
 
 # The logical clock.
 
-MICROSECONDS, NANOSECONDS = 1_000_000, 1_000
-"""Microseconds per second, and nanoseconds per microsecond."""
+MICROSECONDS_PER_SECOND, NANOSECONDS_PER_MICROSECOND = 1_000_000, 1_000
 
 
 class LogicalClock:
@@ -38,15 +38,14 @@ class LogicalClock:
 
     def now(self) -> float:
         """Return the time since 1970, UTC, in seconds."""
-        return self.microseconds() / MICROSECONDS
+        return self.microseconds() / MICROSECONDS_PER_SECOND
 
     def sleep(self, seconds: float) -> None:
         """Ask the host to advance the clock. Raises as ``time.sleep`` does."""
-        if type(seconds) not in (int, float):
-            raise TypeError(f"sleep() takes a number of seconds, not {type(seconds).__name__}")
-        if not 0 <= seconds < float("inf"):
-            raise ValueError("sleep() takes a length that is finite and not negative")
-        self.ask_sleep(seconds)
+        length = float(seconds) if isinstance(seconds, float) else operator.index(seconds)
+        if not 0 <= length < float("inf"):
+            raise ValueError(f"sleep length must be {'non-negative' if length < 0 else 'finite'}")
+        self.ask_sleep(length)
 
 
 CLOCK = LogicalClock()
@@ -58,7 +57,7 @@ def replace_time() -> None:
     real = {name: getattr(time, name) for name in ("gmtime", "localtime", "ctime", "asctime", "strftime")}
 
     def nanoseconds() -> int:
-        return CLOCK.microseconds() * NANOSECONDS
+        return CLOCK.microseconds() * NANOSECONDS_PER_MICROSECOND
 
     def of_seconds(name: str) -> Callable[..., Any]:
         return lambda seconds=None, /: real[name](CLOCK.now() if seconds is None else seconds)
@@ -82,6 +81,7 @@ def replace_time() -> None:
     for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):
         setattr(time, name, CLOCK.now)
         setattr(time, f"{name}_ns", nanoseconds)
+    as_builtin(LogicalClock.sleep, "sleep", "time")
     time.sleep = CLOCK.sleep  # type: ignore[assignment]
 
 
@@ -98,7 +98,7 @@ _LATER = frozenset({"threading", "random", "datetime", "queue", "uuid"})
 _OPTIONAL = ("_uuid", "_queue")
 """C modules that bypass the replacements. Python works without them, and each costs every fork five mappings."""
 NODE = 0x020000000001
-"""The hardware address for ``uuid.uuid1``, which no device has."""
+"""A hardware address that no device has, for ``uuid.uuid1``."""
 
 
 def make_deterministic() -> None:
@@ -164,11 +164,13 @@ _ENTROPY = _random.Random(0)
 
 
 def seed(number: int) -> None:
-    """Seed all random numbers of a session."""
+    """Seed the session's random number generators, also numpy's global one."""
     import random
 
     _seed_by_number(_ENTROPY, number + 1)
     _seed_by_number(random._inst, number)
+    if numpy_random := sys.modules.get("numpy.random"):
+        numpy_random.seed(number % 2**32)
 
 
 def _entropy(size: int, flags: int = 0) -> bytes:

@@ -51,7 +51,7 @@ PlanModule.__module__ = "builtins"
 
 
 class HostFinder:
-    """Imports modules that the host sends as source, for plans and for the library's code."""
+    """Imports modules that the host sends as source, for plans and for the standard library's own code."""
 
     def __init__(self) -> None:
         self.ask: Ask = lambda name: None
@@ -86,7 +86,7 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
     Without guards (for tests) it also imports modules that reach the machine.
     """
     if importlib.util.find_spec("_md5"):
-        sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is 4 MB more for every worker to map
+        sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL would add 4 MB to the mappings of every worker
     for name in sorted((PRELOADED | _INTERNAL) - PARTS.keys()):
         importlib.import_module(name)
     for name in PRELOADED - PARTS.keys() - _WRITABLE:
@@ -103,7 +103,7 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
 _ALLOWED: set[str] = set()
 """Modules beyond the standard library that plans may import, with their submodules."""
 _WRITABLE = {"warnings"}
-"""Modules whose attributes the library's code sets."""
+"""Modules whose attributes the standard library's own code sets."""
 _MACHINE_MODULES = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
 """Modules written in C with which the tests attack the kernel."""
 
@@ -207,7 +207,10 @@ def _getattr(target: Any, name: str, /, *default: Any) -> Any:
 
 
 def _vars(*target: Any) -> Any:
-    return _getattr(target[0], "__dict__") if len(target) == 1 else sys._getframe(1).f_locals
+    if target:
+        return _getattr(target[0], "__dict__") if isinstance(target[0], types.ModuleType) else vars(*target)
+    names = sys._getframe(1).f_locals
+    return dict(names) if type(names).__name__ == "FrameLocalsProxy" else names
 
 
 def _hasattr(target: Any, name: str, /) -> bool:

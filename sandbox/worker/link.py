@@ -116,6 +116,9 @@ class PlanRecord(ReadOnly):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __copy__(self) -> "PlanRecord":
+        return PlanRecord(self._title_, vars(self))
+
     def __deepcopy__(self, memo: dict[int, object]) -> "PlanRecord":
         return PlanRecord(self._title_, copy.deepcopy({**vars(self)}, memo))  # a copy, since the plan can read the memo
 

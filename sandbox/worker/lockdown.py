@@ -30,8 +30,6 @@ ALLOWED = {
     "munmap": (11, 215),
     "mremap": (25, 216),
     "futex": (202, 98),
-    "rt_sigreturn": (15, 139),
-    "rt_sigprocmask": (14, 135),
     "restart_syscall": (219, 128),
     "sched_yield": (24, 124),
     "getrandom": (318, 278),
@@ -129,7 +127,6 @@ LANDLOCK_VERSION = 1
 LANDLOCK_FILES = {1: 13, 2: 14, 3: 15, 4: 15}
 """Number of file access rights by ABI; 16 from 5 on."""
 CAPABILITY_VERSION_3 = 0x20080522
-SIGKILL = 9
 NONE = (0, 0)
 
 
@@ -243,7 +240,7 @@ def lock_zygote(without: Collection[str]) -> dict[str, str]:
 
 def die_with_parent(parent: int | None) -> None:
     """Die when the zygote dies. Raises ProcessLookupError if it is dead already; ``parent`` is its pidfd."""
-    _prctl(PR_SET_PDEATHSIG, SIGKILL)
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if parent is not None and select.select([parent], [], [], 0)[0]:
         raise ProcessLookupError(errno.ESRCH, "the zygote is gone")
 

@@ -158,7 +158,7 @@ class WorkerCell:
 
     def line(self, number: int) -> str:
         """Return the text of a line, counted from 1; empty where there is none."""
-        lines = self.source.splitlines()
+        lines = self.source.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # as CPython counts them
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
 

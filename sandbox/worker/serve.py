@@ -84,7 +84,7 @@ class CellRunner:
         self._names = language.namespace(guarded=guarded)
 
     def open(self, settings: Mapping[str, Any]) -> None:
-        """Put the session's functions, attributes and values into the namespace, and seed random numbers."""
+        """Put the session's functions, attributes and values into the namespace, and seed random number generators."""
         link = self.link
         CLOCK.start()
         determinism.seed(settings["seed"])
@@ -164,7 +164,7 @@ def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> 
 
 
 def _rehearse(*, guarded: bool) -> None:
-    """Run a short session as a worker does, with prepared answers of the host.
+    """Run a short session as a worker does, with prepared answers in place of the host's.
 
     The interpreter specialises code that runs often by writing into it. A forked process copies each page at its first
     write, so pages that are written here are not copied in every worker.

@@ -71,6 +71,8 @@ def _detach() -> None:
     warnings.simplefilter("ignore")
     warnings.simplefilter("default", UserWarning)  # plans may raise these
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)  # the host's thread may block or ignore it
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def _prepare(

@@ -102,7 +102,6 @@ HOSTILE = {
     "decorators that do not go together": "class f:\n    @property\n    @staticmethod\n    def h():\n        pass",
     "two bases that do not go together": "class f(ValueError, KeyError):\n    pass",
     "a metaclass": "class f(metaclass=len):\n    pass",
-    "two statements in one line": "X = 1; agent.open('box_1')\ndef f():\n    return X",
     "a constant that is worked out": "X = len([1])\ndef f():\n    return X",
     "a constant that fails": "X = int('x')\ndef f():\n    return X",
     "a pattern that fails": "import re\nX = re.compile('(')\ndef f():\n    return X",

@@ -13,7 +13,7 @@ from planbook.envs.toy import Toy
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.sandbox import bound_names, check, closest, read_reply
 from planbook.sandbox.answers import Answers, function_specs
-from planbook.sandbox.policy.compiler import CompileRequest, precompile
+from planbook.sandbox.policy.compiler import NO_CONTEXT, CompileRequest, precompile
 from tests.dry_plans import followed
 from tests.sandbox.fuzz.size import MEGABYTES, READERS, SECONDS, megabytes_of, seconds_of
 
@@ -24,6 +24,11 @@ REPLIES = {
     "classes and blanks": "\n".join("class " + "a" * 30_000 + " " * 3_000 for _ in range(3)),
     "open strings": "".join("x='''" + "a" * 300 + "\n" for _ in range(330)),
     "strings and fences": "".join("x = '''\n```python\ny\n```\n" for _ in range(4_000)),
+    "a fence and blanks": f"```{' ' * 99_000}`",
+    "a long fence": f"{'~' * 99_000}`",
+    "an open tuple and fences": "```python\nx = (" + "a," * 32_000 + "\n" + "```\n" * 21,
+    "an open tuple and blocks": "```python\nx = (" + "a," * 32_000 + "\n" + "```\nx = (\n```python\n" * 1_500,
+    "returns": f"return {'.' * 285} ) )\n" * 330,
 }
 TWICE = "x = (x, x)\n" * 40
 BOTH = "x, y = (1, 2), (1, 2)\n" + "x = (x, x)\ny = (y, y)\n" * 40
@@ -75,6 +80,7 @@ CODES = {
     "broken blocks": ("definitions", "x = '''\n" + "".join(f"{' ' * n}if x:\n" for n in range(5)) + "x)if~~~" * 6_000),
     "a deep tree": ("bound names", "f" + "(1)" * 900),
     "streamed fences in a string": ("streamed reply", "x = '''\n" + "```\n" * 24_000),
+    "a streamed fence and blanks": ("streamed reply", f"```{' ' * 99_000}`\n"),
 }
 
 
@@ -158,6 +164,22 @@ def test_the_cache_of_compiled_code_is_bounded() -> None:
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 30 << 20
+
+
+def test_the_names_of_a_session_are_cached_at_their_size() -> None:
+    """Each cell has its own set of all names: together they would be 300 MB."""
+    tracemalloc.start()
+    context = NO_CONTEXT
+    for source in (
+        "global " + ",".join(f"a{n:x}" for n in range(17_000)),
+        *(f"x{number} = 1" for number in range(300)),
+    ):
+        context = precompile(CompileRequest(source, "plan", True, False, context)).context
+    assert len(context.names) == 17_300
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 30 << 20
+    assert precompile(CompileRequest("x1 = 2", "plan", True, False, context)).context.names is context.names
 
 
 KEPT: dict[str, Callable[[str], object]] = {

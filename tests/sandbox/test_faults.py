@@ -48,6 +48,12 @@ def test_a_fault_shows_the_innermost_line_of_its_cell(sandbox: Sandbox) -> None:
         assert "worker" not in str(fault)
 
 
+@pytest.mark.parametrize("character", ["\u2028", "\x0c", "\x1c", "\x85"])
+def test_the_line_of_a_fault_is_counted_as_cpython_counts_it(session: Session, character: str) -> None:
+    fault = fault_of(session, f"x = 'a{character}b'\ny = 2\n1 / 0")
+    assert (fault.line, fault.source) == (3, "1 / 0")
+
+
 def test_a_fault_in_a_function_of_an_earlier_cell_names_both_places(session: Session) -> None:
     session.run("def inner(x):\n    return 1 / x\ndef outer(x):\n    return inner(x)", "helpers")
     fault = fault_of(session, "a = 1\nb = outer(0)")

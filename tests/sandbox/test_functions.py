@@ -1,8 +1,11 @@
 """Arguments of calls, checked against a function's signature."""
 
 import functools
+import gc
 import inspect
+import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Literal
 
@@ -65,6 +68,30 @@ def test_a_signature_is_read(function: Callable[..., object], parameters: list[s
 
 def test_instances_share_the_checks_of_a_method() -> None:
     assert spec(Environment().go_to).arguments is spec(Environment().go_to).arguments
+
+
+@dataclass
+class Taker:
+    """A callable that cannot be hashed."""
+
+    place: str
+
+    def __call__(self, thing: str) -> str:
+        return self.place + thing
+
+
+def test_a_callable_need_not_be_hashable() -> None:
+    assert spec(Taker("desk")).parameters() == ["thing"]
+
+
+def test_functions_are_not_kept_alive() -> None:
+    def take(thing: str) -> None: ...
+
+    alive = weakref.ref(take)
+    spec(take)
+    del take
+    gc.collect()
+    assert alive() is None
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,9 @@ def test_a_growing_cell_reserves_the_session(sandbox: Sandbox) -> None:
             with pytest.raises(SessionBusy):
                 use()
         assert cell.finish().faults == ()
+        for late in (lambda: cell.run("1"), cell.finish):
+            with pytest.raises(SessionBusy, match="this cell has ended"):
+                late()
         assert session.run("1").value == 1
 
 

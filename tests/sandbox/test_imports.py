@@ -87,6 +87,12 @@ def test_numpy_works_where_it_is_offered() -> None:
             values.append(result.value)
             assert fault_of(session, "np.load('/etc/passwd')").type in ("FileNotFoundError", "PermissionError")
     assert values[0] == values[1]
+    with Sandbox(modules=["numpy"]) as own:
+        drawn = list[object]()
+        for seed in (1, 1, 2):
+            with own.session({}, seed=seed) as session:
+                drawn.append(session.run("import numpy\nnumpy.random.random()").value)
+    assert drawn[0] == drawn[1] != drawn[2]
     for code in (NUMPY, "import numpy.nothing", "from numpy.f2py import x", "from numpy.linalg import *\nnorm([1])"):
         assert check(code, {}, modules=["numpy"], allow_definitions_only=True) == []
     assert "did you mean `zeros`?" in check("import numpy\nnumpy.zeroes(3)", {}, modules=["numpy"])[0].hint

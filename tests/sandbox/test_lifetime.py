@@ -2,12 +2,14 @@
 
 import gc
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -99,9 +101,59 @@ def test_a_closed_session_and_a_closed_sandbox_refuse_to_run() -> None:
     with pytest.raises(SandboxClosed):
         own.session({})
     for _ in range(2):
-        with pytest.raises(WorkerFailed, match="closed"):
+        with pytest.raises(SandboxClosed, match="the sandbox is closed"):
             left_open.run("1")
     left_open.close()
+
+
+def test_a_function_can_close_its_session(sandbox: Sandbox) -> None:
+    calls: list[int] = []
+
+    def stop() -> None:
+        calls.append(1)
+        session.close()
+
+    session = sandbox.session({"stop": stop})
+    with pytest.raises(SandboxClosed, match="the session is closed"):
+        session.run("stop()\nstop()")
+    assert (calls, session._worker) == ([1], None)
+
+
+def test_values_that_do_not_fit_are_named(sandbox: Sandbox) -> None:
+    with pytest.raises(WorkerFailed, match="fit into memory_mb=16"):
+        sandbox.session({}, values={"x": "a" * 40_000_000}, limits=Limits(memory_mb=16)).run("len(x)")
+
+
+@pytest.mark.parametrize("free", [0, 1])
+def test_too_many_open_files_fail_a_session_and_leave_nothing_open(free: int) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with Sandbox() as own:
+        before, opened = len(os.listdir("/proc/self/fd")), list[int]()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before + 20, hard))
+        try:
+            with suppress(OSError):
+                while True:
+                    opened.append(os.open("/dev/null", os.O_RDONLY))
+            for _ in range(free):
+                os.close(opened.pop())
+            with pytest.raises(WorkerFailed, match="too many open files"):
+                own.session({})
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            for descriptor in opened:
+                os.close(descriptor)
+        assert len(os.listdir("/proc/self/fd")) == before
+        with own.session({}) as session:
+            assert session.run("6 * 7").value == 42
+
+
+def test_a_zygote_that_does_not_start_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(WorkerFailed, match="did not start"):
+        Sandbox()
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_threads_can_share_one_sandbox(sandbox: Sandbox) -> None:

@@ -51,6 +51,7 @@ REFUSED_IN_C = [
     "tgkill(os.getpid(), os.getpid(), 9)",
     "setitimer(0, ctypes.create_string_buffer(32), None)",
     "sigaction(10, ctypes.create_string_buffer(152), None)",
+    "sigprocmask(0, ctypes.create_string_buffer(128), None)",
     "setrlimit(9, ctypes.create_string_buffer(16))",
     "prlimit(os.getppid(), 9, None, ctypes.create_string_buffer(16))",
     "ptrace(16, 1, 0, 0)",

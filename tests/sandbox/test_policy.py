@@ -185,6 +185,21 @@ class Yielding:
         time.sleep(0)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        'DATA = """' + "\n".join(f"user{n},California,{n * 7}.5" for n in range(1_450)) + '"""',
+        pytest.param(
+            "DATA = '" + '{"a":1},' * 10_001 + "'\nprint(f'{len(DATA)}')",
+            marks=pytest.mark.skipif(sys.version_info < (3, 12), reason="each field is parsed separately"),
+        ),
+    ],
+    ids=["words", "braces"],
+)
+def test_text_in_strings_is_not_counted_as_code(source: str) -> None:
+    assert find_problems(source) == []
+
+
 @pytest.fixture
 def many_turns() -> Iterator[None]:
     """Collect garbage all the time, in the middle of everything else."""

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.sandbox import Fault, FaultKind, carry, carryable, defined_names, read_reply
+from planbook.sandbox import Fault, FaultKind, defined_names, extract, extractable_names, read_reply
 from planbook.sandbox.reading.definitions import step_numbers
 from planbook.sandbox.reading.reply import MAX_REPLY_CHARS
 from tests.sandbox.plans import GOOD_PLANS, HERE, sections
@@ -158,8 +158,8 @@ def test_steps_are_numbered() -> None:
 
 def test_definitions_are_carried_with_everything_that_they_use() -> None:
     assert defined_names(PLAN) == ["clean", "visit", "Tour"]
-    assert "# Visit one place\n@staticmethod\ndef visit" in carry(PLAN, ["visit"])
-    at_margin = [line for line in carry(PLAN, ["Tour"]).split("\n") if line[:1].isalpha()]
+    assert "# Visit one place\n@staticmethod\ndef visit" in extract(PLAN, ["visit"])
+    at_margin = [line for line in extract(PLAN, ["Tour"]).split("\n") if line[:1].isalpha()]
     assert at_margin == [
         "import re",
         "from typing import List",
@@ -187,6 +187,11 @@ CARRIED = {
         "def f():\n    return n, m, k\n",
     ),
     "a constant by its name": (IMPORTS, ["WIDE"], "from math import pi\nWIDE = 2 * pi\n"),
+    "constants that share a line": (
+        "X = 5; print('acts'); Y = [\n  6]\n\nZ = 7  # seven\n\ndef f():\n    return X + Y[0] + Z\n",
+        ["f"],
+        "X = 5\nY = [6]\nZ = 7  # seven\n\n\ndef f():\n    return X + Y[0] + Z\n",
+    ),
     "the second of two definitions": (
         "def f():\n    return 1\ndef f():\n    return 2\n",
         ["f"],
@@ -202,20 +207,20 @@ CARRIED = {
 
 @pytest.mark.parametrize(("code", "names", "expected"), CARRIED.values(), ids=CARRIED)
 def test_definitions_are_carried(code: str, names: list[str], expected: str) -> None:
-    assert carry(code, names) == expected
+    assert extract(code, names) == expected
 
 
 def test_names_that_can_be_carried_are_listed_and_others_are_refused() -> None:
-    assert carryable(IMPORTS) == {"re", "pi", "WIDE", "f"}
+    assert extractable_names(IMPORTS) == {"re", "pi", "WIDE", "f"}
     assert defined_names(BROKEN) == ["f", "g"]
     assert defined_names("def f():\n    return 1\ndef f():\n    return 2\n") == ["f"]
     for name in ("n", "nothing"):
-        with pytest.raises(LookupError, match=f"defines no {name} at"):
-            carry(IMPORTS, [name])
+        with pytest.raises(LookupError, match=f"cannot extract from this code: {name}"):
+            extract(IMPORTS, [name])
 
 
 def test_carried_code_runs_in_another_namespace() -> None:
-    carried = carry(PLAN, ["clean"])
+    carried = extract(PLAN, ["clean"])
     space: dict[str, object] = {}
     exec(carried, space)
     assert eval('clean("a mug, a cup, a mug and a mug")', space) == ["mug", "cup", "mug"]

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from planbook.sandbox import Sandbox, Session
 from tests.sandbox.given import echo
-from tests.sandbox.plans import fault_of
+from tests.sandbox.plans import fault_of, run_plain
 
 
 def test_names_are_kept_from_cell_to_cell(session: Session) -> None:
@@ -73,6 +73,8 @@ def test_values_are_records_and_copies(sandbox: Sandbox) -> None:
         for change in ("task.goal = 'h'", "del task.goal", "task['goal'] = 'h'", "task.new = 1"):
             fault_of(session, change)
         assert fault_of(session, "task.gaol").hint == "did you mean `goal`?"
+        copied = "import copy\nother = copy.copy(task)\n[other == task, other is task, other.params is task.params]"
+        assert session.run(copied).value == [True, False, True]
     assert values == {"task": {"goal": "g", "params": {"object": "mug"}}, "places": ["a", "b"]}
 
 
@@ -86,6 +88,20 @@ def test_time_passes_only_with_calls_and_sleep(sandbox: Sandbox) -> None:
     first = 946684800.0
     expected = [first + 1e-6, first + 2e-6, first + 1 + 3e-6, first + 6 + 4e-6]
     assert result.value == pytest.approx(expected, abs=2e-7, rel=0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["sleep(-1)", "sleep('1')", "sleep(None)", "sleep(False)", "sleep(Short.NO)", "sleep(Index())", "sleep(Half(0))"],
+)
+def test_sleep_takes_what_it_takes_in_plain_python(session: Session, call: str) -> None:
+    code = (
+        "import enum\nfrom time import sleep\nclass Short(enum.IntEnum):\n    NO = 0\n"
+        "class Index:\n    def __index__(self): return 0\nclass Half(float): pass\n"
+        f"try:\n    {call}\nexcept Exception as error:\n    print(type(error).__name__, error)"
+    )
+    assert session.run(code).output == run_plain(code).output
+    assert fault_of(session, "import time\ntime.sleep()").message.startswith("sleep() missing")
 
 
 def test_random_numbers_follow_from_the_seed(sandbox: Sandbox) -> None:

@@ -9,9 +9,9 @@ from contextlib import suppress
 from planbook.sandbox import (
     GrowingReply,
     bound_by_part,
-    carry,
     checks,
     defined_names,
+    extract,
     parse_source,
     read_reply,
     statements_of,
@@ -144,7 +144,7 @@ def streamed(code: str) -> None:
 def carried(code: str) -> str:
     """Carry what the plan calls x, if it has one."""
     with suppress(LookupError):
-        return carry(code, ["x"])
+        return extract(code, ["x"])
     return ""
 
 
