@@ -155,7 +155,7 @@ class Locked:
 
 
 def test_a_mixin_overrides_an_action_and_marks_no_other_class() -> None:
-    class LockedToy(Locked, Toy):  # type: ignore[misc]
+    class LockedToy(Locked, Toy):
         pass
 
     class Apart(Toy):
