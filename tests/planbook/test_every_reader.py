@@ -14,7 +14,7 @@ from markupsafe import escape
 from planbook import errors
 from planbook.watching.following import Following, RunControl
 from planbook.watching.pages import Pages
-from tests.command import ROOT
+from tests.command import ROOT, planbook
 from tests.executing import wait_until
 from tests.flows import BUILD, here, scripted
 
@@ -252,7 +252,9 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_libpq(
     """It is read from PGPASSWORD, or from the file that PGPASSFILE names."""
     monkeypatch.delenv("PGPASSWORD", raising=False)
     monkeypatch.setenv("PGPASSFILE", "/nowhere")
-    folder = run(*PLAY, "--seeds", "0-1", "--store", postgres.url, out=tmp_path / "postgres")
+    folder = tmp_path / "postgres"
+    played = planbook(*PLAY, "--seeds", "0-1", "--store", postgres.url, "--out", folder)  # this process is not told
+    assert played.returncode == errors.OK, played.stderr
     shutil.copytree(folder, tmp_path / "beside")
     for command in (("show", folder, 0), ("watch", folder, "--no-browser")):
         refused = here(*command)
