@@ -194,7 +194,7 @@ class Calls(Expressions):
         with suppress(NotKnown):
             others = (*args[1:], *named.values())  # max, min and sum may return one of these itself
             if name in FUNCTIONS and arguments.whole and not any(isinstance(other, Container) for other in others):
-                options = {option: self.plain(value) for option, value in named.items()}
+                options = {option: self.flat(value) for option, value in named.items()}
                 return self.from_python(compute(FUNCTIONS[name], *map(self.flat, args), **options))
         if items is not None and (name in FUNCTIONS or name == "set"):  # keeps the items, but not the list itself
             return self._call_unknown(CallArguments(list(items), named))

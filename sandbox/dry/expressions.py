@@ -33,7 +33,10 @@ class Expressions(BaseWalk):
         return self._plain(value, count(1))
 
     def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
-        if next(parts) > MAX_ITEMS:
+        number = next(parts)
+        if number % 10 == 0:
+            self.step()
+        if number > MAX_ITEMS:
             raise NotKnown
         if isinstance(value, tuple):
             return tuple(self._plain(item, parts) for item in value)
@@ -48,9 +51,10 @@ class Expressions(BaseWalk):
 
     def flat(self, value: Value) -> Plain:
         """Return what ``plain`` returns. Raises NotKnown for nested containers: these would lose their identity."""
-        if any(isinstance(item, Container) for item in self.items(value) or ()):
+        plain = self.plain(value)
+        if any(map(_holds_container, self.items(value) or ())):
             raise NotKnown
-        return self.plain(value)
+        return plain
 
     def from_python(self, value: Plain) -> Value:
         """Return a Python value as a value of the dry run."""
@@ -225,3 +229,8 @@ class Expressions(BaseWalk):
         value = self.value(node.value)
         self.assign(node.target.id, value, self.scope())
         return value
+
+
+def _holds_container(value: Value) -> bool:
+    """Return whether a value is a container, or a tuple with one inside."""
+    return isinstance(value, Container) or (isinstance(value, tuple) and any(map(_holds_container, value)))
