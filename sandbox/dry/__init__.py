@@ -36,8 +36,8 @@ class DryRun:
     """The result of a dry run: calls that cannot succeed, endless loops, and the number of examined calls.
 
     ``unfollowed`` counts the plan's calls that no followed path reached, or that something unknown makes, such as a
-    method, ``map`` or ``getattr``. If the plan has too many paths, or code such as ``match`` that is not followed,
-    ``followed`` is False and no call is reported.
+    method, ``map`` or ``getattr``. If the plan has too many paths, or a ``with`` or ``match`` that may leave a loop or
+    function, ``followed`` is False and no call is reported.
     """
 
     faults: tuple[Fault, ...]

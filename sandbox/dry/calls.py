@@ -167,7 +167,7 @@ class Calls(Expressions):
     # Methods and Python's functions.
 
     def _method(self, node: ast.Call, base: Value, name: str, arguments: CallArguments) -> Value:
-        """Return the result of a method. Methods of strings keep none of their arguments."""
+        """Return the result of a method. Methods of strings keep no argument, but may read a generator that acts."""
         content = self.content(base)
         if isinstance(content, dict) and name in _VIEWS and id(node) in self.consumed_now and not node.args:
             return Rows(name, (base,))
@@ -178,7 +178,9 @@ class Calls(Expressions):
                 named = {argument: self.plain(value) for argument, value in arguments.named.items()}
                 args = [self.plain(argument) for argument in arguments.args]
                 return self.from_python(text_method(base, name, args, named))
-        return UNKNOWN if isinstance(base, str) else self._call_unknown(arguments, base)
+        if isinstance(base, str):
+            arguments = CallArguments([value for value in arguments.args if isinstance(value, HostRef)], {})
+        return self._call_unknown(arguments, base)
 
     def _call_builtin(self, node: ast.Call, name: str, arguments: CallArguments) -> Value:
         args, named = arguments.args, arguments.named

@@ -172,10 +172,18 @@ class Expressions(BaseWalk):
         return -value if isinstance(node.op, ast.USub) and isinstance(value, int | float) else UNKNOWN
 
     def visit_Compare(self, node: ast.Compare) -> Value:
-        left, right = self.value(node.left), self.value(node.comparators[0])
-        for other in node.comparators[1:]:  # evaluated only if the comparisons before are true
-            self.branches(partial(self.value, other), lambda: None)
+        left, right = self.value(node.left), self._right_side(node.ops[0], node.comparators[0])
+        for operation, other in zip(node.ops[1:], node.comparators[1:], strict=True):
+            # evaluated only if the comparisons before are true
+            self.branches(partial(self._right_side, operation, other), lambda: None)
         return UNKNOWN if len(node.ops) > 1 else self._compare(node.ops[0], left, right)
+
+    def _right_side(self, operation: ast.cmpop, node: ast.expr) -> Value:
+        """Return the right side of a comparison. With ``in``, it may be a generator that acts."""
+        value = self.value(node)
+        if isinstance(operation, ast.In | ast.NotIn) and isinstance(value, HostRef):
+            self.escape(value)
+        return value
 
     def _compare(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownType:
         if isinstance(operation, ast.Is | ast.IsNot):

@@ -20,10 +20,17 @@ class DryWalk(Loops):
             self.visit(node)
 
     def generic_visit(self, node: ast.AST) -> Value:
-        """Evaluate the parts of an expression. Raises NotFollowed for statements such as match and with."""
-        if isinstance(node, ast.stmt):
+        """Evaluate the parts of an expression. Assume anything after a statement such as match or with.
+
+        Raises NotFollowed if such a statement may leave a loop or function.
+        """
+        if not isinstance(node, ast.stmt):
+            return self.visit_parts(node)
+        if any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in ast.walk(node)):
             raise NotFollowed
-        return self.visit_parts(node)
+        self.blind = True
+        self.havoc([node])
+        return None
 
     def visit_Expr(self, node: ast.Expr) -> None:
         self.value(node.value)
@@ -91,10 +98,18 @@ class DryWalk(Loops):
 
     def visit_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
-            if isinstance(target, ast.Name):
-                self.assign(target.id, UNKNOWN, self.frame)
-            elif isinstance(target, ast.Subscript):
-                self.replace_item(self.value(target.value), "__delitem__", self.value(target.slice))
+            self._delete(target)
+
+    def _delete(self, target: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.assign(target.id, UNKNOWN, self.frame)
+        elif isinstance(target, ast.Subscript):
+            self.replace_item(self.value(target.value), "__delitem__", self.value(target.slice))
+        elif isinstance(target, ast.Tuple | ast.List):
+            for part in target.elts:
+                self._delete(part)
+        else:
+            self.visit_parts(target)
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for name in effects.bound_names([node]):
