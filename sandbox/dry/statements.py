@@ -26,7 +26,7 @@ class DryWalk(Loops):
         """
         if not isinstance(node, ast.stmt):
             return self.visit_parts(node)
-        if any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in ast.walk(node)):
+        if _has_exit(node):
             raise NotFollowed
         self.blind = True
         self.havoc([node])
@@ -133,7 +133,15 @@ class DryWalk(Loops):
         return DefinedFunction(node, self.frame, tuple((name, self.value(default)) for name, default in pairs))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Assume anything from now on: operators and attributes of its objects may run any method."""
+        """Assume anything from now on: operators and attributes of its objects may run any method.
+
+        A class without methods only holds values.
+        """
+        if all(map(_is_plain_field, node.body)) and not node.keywords:
+            for part in (*node.bases, *node.decorator_list):
+                self.escape(self.value(part))
+            self.assign(node.name, UNKNOWN, self.frame)
+            return
         self.expose(node)
         self.blind = True
         self.havoc([node])
@@ -167,7 +175,8 @@ class DryWalk(Loops):
     def visit_Try(self, node: ast.Try) -> None:
         """Follow a try. A handler may run after any statement of the body, so from there on nothing stays known.
 
-        Nor does it if there is a ``finally``, which may run at any exit. The names that it binds are in ``rebound``.
+        Nor does it after a ``finally``, or from the start if that may run at a return, break or continue. The names
+        that it binds are in ``rebound``.
         """
 
         def caught(handler: ast.ExceptHandler) -> None:
@@ -178,10 +187,25 @@ class DryWalk(Loops):
             self.body(handler.body)
 
         def leaving() -> None:
+            self.blind = True
             self.havoc([node])
             self.body(node.finalbody)
             raise PathEnded
 
-        self.blind = self.blind or bool(node.finalbody)
+        self.blind = self.blind or (bool(node.finalbody) and _has_exit(node))
         handlers = (partial(caught, handler) for handler in node.handlers)
         self.branches(lambda: self.body([*node.body, *node.orelse]), *handlers, *[leaving] * bool(node.finalbody))
+
+
+def _has_exit(node: ast.stmt) -> bool:
+    """Return whether a statement may leave a loop or function other than by an error."""
+    return any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in ast.walk(node))
+
+
+def _is_plain_field(node: ast.stmt) -> bool:
+    """Return whether a statement of a class body runs nothing: a field with at most a constant, or text."""
+    if isinstance(node, ast.AnnAssign):
+        parts = ast.walk(node.annotation)
+        is_name = isinstance(node.target, ast.Name) and not any(isinstance(part, ast.Call) for part in parts)
+        return is_name and isinstance(node.value, ast.Constant | None)
+    return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
