@@ -50,6 +50,13 @@ class DryWalk(Loops):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.bind(node.target, self.value(node.value))
+        self._annotate([node.annotation])
+
+    def _annotate(self, annotations: list[ast.expr]) -> None:
+        """Assume anything after annotations that are computed."""
+        if any(map(_is_computed, annotations)):
+            self.blind = True
+            self.havoc(annotations)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
@@ -119,6 +126,8 @@ class DryWalk(Loops):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         value = self.visit_Lambda(node)
+        arguments = [inner.annotation for inner in ast.walk(node.args) if isinstance(inner, ast.arg)]
+        self._annotate([annotation for annotation in (*arguments, node.returns) if annotation])
         for decorator in node.decorator_list:
             self.escape(self.value(decorator), value)
             value = UNKNOWN
@@ -202,10 +211,14 @@ def _has_exit(node: ast.stmt) -> bool:
     return any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in ast.walk(node))
 
 
+def _is_computed(annotation: ast.expr) -> bool:
+    """Return whether an annotation calls something or binds a name."""
+    return any(isinstance(inner, ast.Call | ast.NamedExpr) for inner in ast.walk(annotation))
+
+
 def _is_plain_field(node: ast.stmt) -> bool:
     """Return whether a statement of a class body runs nothing: a field with at most a constant, or text."""
     if isinstance(node, ast.AnnAssign):
-        parts = ast.walk(node.annotation)
-        is_name = isinstance(node.target, ast.Name) and not any(isinstance(part, ast.Call) for part in parts)
+        is_name = isinstance(node.target, ast.Name) and not _is_computed(node.annotation)
         return is_name and isinstance(node.value, ast.Constant | None)
     return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
