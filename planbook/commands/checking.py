@@ -213,7 +213,7 @@ def _describe_dry_run(task: Task, run: DryRun | None) -> str:
     if run is None:
         return f"{task.env} declares no preconditions of its actions"
     if not run.followed:
-        return "the plan has too many paths to follow; none was examined"
+        return "the plan has too many paths, or code that is not followed; no call was examined"
     failing = len({(fault.line, fault.column) for fault in run.faults}) or "none"
     followed = f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"
     reason = "never reached, or made in a way that is not followed (in a method, by map, by getattr)"

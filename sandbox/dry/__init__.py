@@ -36,8 +36,8 @@ class DryRun:
     """The result of a dry run: calls that cannot succeed, endless loops, and the number of examined calls.
 
     ``unfollowed`` counts the plan's calls that no followed path reached, or that something unknown makes, such as a
-    method, ``map`` or ``getattr``. If the plan has too many paths, or code such as ``match`` that is not followed,
-    ``followed`` is False and no call is reported.
+    method, ``map`` or ``getattr``. If the plan has too many paths, or a ``with`` or ``match`` that may leave a loop or
+    function, ``followed`` is False and no call is reported.
     """
 
     faults: tuple[Fault, ...]
@@ -99,7 +99,7 @@ def follow(
             for tree in helper_trees:
                 walk.body(tree.body)
             if earlier_trees:
-                _assume_ran(walk, earlier_trees)
+                _assume_ran(walk, helper_trees, earlier_trees)
                 used = set().union(*map(effects.names_in, (*helper_trees, *earlier_trees)))
                 _bind_values(walk, {name: value for name, value in values.items() if name not in used})
             walk.body(walk.plan.body)
@@ -115,15 +115,26 @@ def _bind_values(walk: DryWalk, values: Mapping[str, object]) -> None:
         walk.assign(name, known if isinstance(value, Mapping) else walk.from_python(value), MODULE)
 
 
-def _assume_ran(walk: DryWalk, trees: list[ast.Module]) -> None:
-    """Assume that any part of earlier cells ran. If these define functions, every name of theirs may act."""
+def _assume_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module]) -> None:
+    """Assume that any part of earlier cells ran. If these keep functions, every name of theirs may act.
+
+    Where the helpers may keep some, the walk is blind.
+    """
     known = walk.state.knowledge
     walk.havoc(trees)
     walk.state.knowledge = known
-    if effects.keeps_functions(trees, walk.acting):
+    keeps = effects.keeps_functions(trees, walk.roots, walk.acting)
+    if keeps:
         for name in effects.bound_names(trees):
             walk.assign(name, HostRef(name), MODULE)
-    walk.blind = walk.blind or any(isinstance(node, ast.ClassDef) for tree in trees for node in ast.walk(tree))
+    plain = ast.FunctionDef | ast.Import | ast.ImportFrom
+    kept = [effects.names_in(node) for tree in helpers for node in tree.body if not isinstance(node, plain)]
+    walk.blind = (
+        walk.blind
+        or any(isinstance(node, ast.ClassDef) for tree in trees for node in ast.walk(tree))
+        or any(names & walk.acting or (names and keeps) for names in kept)
+        or bool(effects.rebound_names(helpers))
+    )
 
 
 def _endless_fault(node: ast.AST, lines: list[str]) -> Fault:

@@ -167,7 +167,7 @@ class Calls(Expressions):
     # Methods and Python's functions.
 
     def _method(self, node: ast.Call, base: Value, name: str, arguments: CallArguments) -> Value:
-        """Return the result of a method. Methods of strings keep none of their arguments."""
+        """Return the result of a method. Methods of strings keep no argument, but may read a generator that acts."""
         content = self.content(base)
         if isinstance(content, dict) and name in _VIEWS and id(node) in self.consumed_now and not node.args:
             return Rows(name, (base,))
@@ -178,7 +178,9 @@ class Calls(Expressions):
                 named = {argument: self.plain(value) for argument, value in arguments.named.items()}
                 args = [self.plain(argument) for argument in arguments.args]
                 return self.from_python(text_method(base, name, args, named))
-        return UNKNOWN if isinstance(base, str) else self._call_unknown(arguments, base)
+        if isinstance(base, str):
+            arguments = CallArguments([value for value in arguments.args if isinstance(value, HostRef)], {})
+        return self._call_unknown(arguments, base)
 
     def _call_builtin(self, node: ast.Call, name: str, arguments: CallArguments) -> Value:
         args, named = arguments.args, arguments.named
@@ -194,7 +196,7 @@ class Calls(Expressions):
         with suppress(NotKnown):
             others = (*args[1:], *named.values())  # max, min and sum may return one of these itself
             if name in FUNCTIONS and arguments.whole and not any(isinstance(other, Container) for other in others):
-                options = {option: self.plain(value) for option, value in named.items()}
+                options = {option: self.flat(value) for option, value in named.items()}
                 return self.from_python(compute(FUNCTIONS[name], *map(self.flat, args), **options))
         if items is not None and (name in FUNCTIONS or name == "set"):  # keeps the items, but not the list itself
             return self._call_unknown(CallArguments(list(items), named))

@@ -71,17 +71,18 @@ def binds_unnamed(trees: Iterable[ast.AST]) -> bool:
     )
 
 
-def keeps_functions(trees: Iterable[ast.AST], roots: Collection[str]) -> bool:
+def keeps_functions(trees: Iterable[ast.AST], roots: Collection[str], acting: Collection[str]) -> bool:
     """Return whether values that the code leaves behind may act when they are called, read or iterated over.
 
-    If it defines no function and only calls the session's functions, it leaves behind nothing but data.
+    If it defines no function and only calls the session's functions, it leaves behind nothing but data. Other functions
+    that act may return functions and generators.
     """
     nodes = list(_all(trees))
     called = [node.func for node in nodes if isinstance(node, ast.Call)]
     bases = {id(function.value if isinstance(function, ast.Attribute) else function) for function in called}
     return any(
         isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef | ast.GeneratorExp)
-        or (isinstance(node, ast.Name) and node.id in roots and id(node) not in bases)
+        or (isinstance(node, ast.Name) and node.id in acting and not (node.id in roots and id(node) in bases))
         for node in nodes
     )
 

@@ -33,7 +33,10 @@ class Expressions(BaseWalk):
         return self._plain(value, count(1))
 
     def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
-        if next(parts) > MAX_ITEMS:
+        number = next(parts)
+        if number % 10 == 0:
+            self.step()
+        if number > MAX_ITEMS:
             raise NotKnown
         if isinstance(value, tuple):
             return tuple(self._plain(item, parts) for item in value)
@@ -48,9 +51,10 @@ class Expressions(BaseWalk):
 
     def flat(self, value: Value) -> Plain:
         """Return what ``plain`` returns. Raises NotKnown for nested containers: these would lose their identity."""
-        if any(isinstance(item, Container) for item in self.items(value) or ()):
+        plain = self.plain(value)
+        if any(map(_holds_container, self.items(value) or ())):
             raise NotKnown
-        return self.plain(value)
+        return plain
 
     def from_python(self, value: Plain) -> Value:
         """Return a Python value as a value of the dry run."""
@@ -168,10 +172,18 @@ class Expressions(BaseWalk):
         return -value if isinstance(node.op, ast.USub) and isinstance(value, int | float) else UNKNOWN
 
     def visit_Compare(self, node: ast.Compare) -> Value:
-        left, right = self.value(node.left), self.value(node.comparators[0])
-        for other in node.comparators[1:]:  # evaluated only if the comparisons before are true
-            self.branches(partial(self.value, other), lambda: None)
+        left, right = self.value(node.left), self._right_side(node.ops[0], node.comparators[0])
+        for operation, other in zip(node.ops[1:], node.comparators[1:], strict=True):
+            # evaluated only if the comparisons before are true
+            self.branches(partial(self._right_side, operation, other), lambda: None)
         return UNKNOWN if len(node.ops) > 1 else self._compare(node.ops[0], left, right)
+
+    def _right_side(self, operation: ast.cmpop, node: ast.expr) -> Value:
+        """Return the right side of a comparison. With ``in``, it may be a generator that acts."""
+        value = self.value(node)
+        if isinstance(operation, ast.In | ast.NotIn) and isinstance(value, HostRef):
+            self.escape(value)
+        return value
 
     def _compare(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownType:
         if isinstance(operation, ast.Is | ast.IsNot):
@@ -225,3 +237,8 @@ class Expressions(BaseWalk):
         value = self.value(node.value)
         self.assign(node.target.id, value, self.scope())
         return value
+
+
+def _holds_container(value: Value) -> bool:
+    """Return whether a value is a container, or a tuple with one inside."""
+    return isinstance(value, Container) or (isinstance(value, tuple) and any(map(_holds_container, value)))

@@ -20,10 +20,17 @@ class DryWalk(Loops):
             self.visit(node)
 
     def generic_visit(self, node: ast.AST) -> Value:
-        """Evaluate the parts of an expression. Raises NotFollowed for statements such as match and with."""
-        if isinstance(node, ast.stmt):
+        """Evaluate the parts of an expression. Assume anything after a statement such as match or with.
+
+        Raises NotFollowed if such a statement may leave a loop or function.
+        """
+        if not isinstance(node, ast.stmt):
+            return self.visit_parts(node)
+        if _has_exit(node):
             raise NotFollowed
-        return self.visit_parts(node)
+        self.blind = True
+        self.havoc([node])
+        return None
 
     def visit_Expr(self, node: ast.Expr) -> None:
         self.value(node.value)
@@ -43,6 +50,13 @@ class DryWalk(Loops):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.bind(node.target, self.value(node.value))
+        self._annotate([node.annotation])
+
+    def _annotate(self, annotations: list[ast.expr]) -> None:
+        """Assume anything after annotations that are computed."""
+        if any(map(_is_computed, annotations)):
+            self.blind = True
+            self.havoc(annotations)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
@@ -91,10 +105,18 @@ class DryWalk(Loops):
 
     def visit_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
-            if isinstance(target, ast.Name):
-                self.assign(target.id, UNKNOWN, self.frame)
-            elif isinstance(target, ast.Subscript):
-                self.replace_item(self.value(target.value), "__delitem__", self.value(target.slice))
+            self._delete(target)
+
+    def _delete(self, target: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.assign(target.id, UNKNOWN, self.frame)
+        elif isinstance(target, ast.Subscript):
+            self.replace_item(self.value(target.value), "__delitem__", self.value(target.slice))
+        elif isinstance(target, ast.Tuple | ast.List):
+            for part in target.elts:
+                self._delete(part)
+        else:
+            self.visit_parts(target)
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for name in effects.bound_names([node]):
@@ -104,6 +126,8 @@ class DryWalk(Loops):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         value = self.visit_Lambda(node)
+        arguments = [inner.annotation for inner in ast.walk(node.args) if isinstance(inner, ast.arg)]
+        self._annotate([annotation for annotation in (*arguments, node.returns) if annotation])
         for decorator in node.decorator_list:
             self.escape(self.value(decorator), value)
             value = UNKNOWN
@@ -118,7 +142,15 @@ class DryWalk(Loops):
         return DefinedFunction(node, self.frame, tuple((name, self.value(default)) for name, default in pairs))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Assume anything from now on: operators and attributes of its objects may run any method."""
+        """Assume anything from now on: operators and attributes of its objects may run any method.
+
+        A class without methods only holds values.
+        """
+        if all(map(_is_plain_field, node.body)) and not node.keywords:
+            for part in (*node.bases, *node.decorator_list):
+                self.escape(self.value(part))
+            self.assign(node.name, UNKNOWN, self.frame)
+            return
         self.expose(node)
         self.blind = True
         self.havoc([node])
@@ -152,7 +184,8 @@ class DryWalk(Loops):
     def visit_Try(self, node: ast.Try) -> None:
         """Follow a try. A handler may run after any statement of the body, so from there on nothing stays known.
 
-        Nor does it if there is a ``finally``, which may run at any exit. The names that it binds are in ``rebound``.
+        Nor does it after a ``finally``, or from the start if that may run at a return, break or continue. The names
+        that it binds are in ``rebound``.
         """
 
         def caught(handler: ast.ExceptHandler) -> None:
@@ -163,10 +196,29 @@ class DryWalk(Loops):
             self.body(handler.body)
 
         def leaving() -> None:
+            self.blind = True
             self.havoc([node])
             self.body(node.finalbody)
             raise PathEnded
 
-        self.blind = self.blind or bool(node.finalbody)
+        self.blind = self.blind or (bool(node.finalbody) and _has_exit(node))
         handlers = (partial(caught, handler) for handler in node.handlers)
         self.branches(lambda: self.body([*node.body, *node.orelse]), *handlers, *[leaving] * bool(node.finalbody))
+
+
+def _has_exit(node: ast.stmt) -> bool:
+    """Return whether a statement may leave a loop or function other than by an error."""
+    return any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in ast.walk(node))
+
+
+def _is_computed(annotation: ast.expr) -> bool:
+    """Return whether an annotation calls something or binds a name."""
+    return any(isinstance(inner, ast.Call | ast.NamedExpr) for inner in ast.walk(annotation))
+
+
+def _is_plain_field(node: ast.stmt) -> bool:
+    """Return whether a statement of a class body runs nothing: a field with at most a constant, or text."""
+    if isinstance(node, ast.AnnAssign):
+        is_name = isinstance(node.target, ast.Name) and not _is_computed(node.annotation)
+        return is_name and isinstance(node.value, ast.Constant | None)
+    return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))

@@ -84,6 +84,9 @@ def same(first: Value, second: Value) -> bool:
     """Return whether two values or contents are certainly the same: 1 is neither True nor 1.0."""
     if first is second or type(first) is not type(second):
         return first is second
+    if isinstance(first, DefinedFunction) and isinstance(second, DefinedFunction):
+        is_one = first.node is second.node and first.frame == second.frame
+        return is_one and same(first.defaults, second.defaults)
     if isinstance(first, dict) and isinstance(second, dict):
         first, second = [*first.items()], [*second.items()]
     if isinstance(first, tuple | list) and isinstance(second, tuple | list):

@@ -43,6 +43,7 @@ PLANS = {
     "a text that is put together": "x = 'ab'\n" + "x = f'{x}{x}'\n" * 40 + "agent.open(x)",
     "a list that doubles": "x = [0]\nfor n in range(300):\n    x += x\nagent.open(x)",
     "a list that is copied twice": "x = [0]\nfor n in range(300):\n    x = [*x, *x]\nagent.open(x)",
+    "a list that is compared": "x = [1] * 1_900\n" + "agent.open('a' if x == x else 'b')\n" * 2_500,
     "lists that are kept": "k = []\nx = [0] * 1_900\nfor n in range(300):\n    for m in range(60): k = [k, [*x]]",
     "pairs of pairs": "x = [1]\n" + "x = list(zip(x, x))\n" * 40 + "if x == x:\n    agent.open(str(x))",
     "a text that joins": "x = ['a'] * 2_000\ny = 'b' * 19_000\nfor n in range(300):\n    agent.open(y.join(x))",

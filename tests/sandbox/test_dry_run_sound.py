@@ -129,7 +129,7 @@ def _chain(frame: FrameType | None) -> Chain:
 
 
 @lru_cache(20)
-def reported(plan: str, earlier: str, state: Lamp) -> set[Chain]:
+def reported(plan: str, earlier: str, state: Lamp, helpers: str) -> set[Chain]:
     """Return the calls that a dry run reports."""
     walk = follow(
         plan,
@@ -137,7 +137,7 @@ def reported(plan: str, earlier: str, state: Lamp) -> set[Chain]:
         state,
         attributes=["agent.at"],
         values={"task": TASK},
-        helpers=[HELPERS],
+        helpers=[HELPERS, helpers],
         earlier=[earlier] if earlier else [],
     )
     places = {id(node): (node.lineno, node.col_offset) for node in ast.walk(walk.plan) if isinstance(node, ast.Call)}
@@ -145,13 +145,13 @@ def reported(plan: str, earlier: str, state: Lamp) -> set[Chain]:
     return {tuple(places[node] for node in key) for key in impossible}
 
 
-def wrongly_reported(earlier: str, plan: str, seed: int) -> set[Chain]:
+def wrongly_reported(earlier: str, plan: str, seed: int, helpers: str = "") -> set[Chain]:
     """Run a plan and return the reported calls that succeeded."""
     world = World(seed)
     names = {"agent": world, "more": world.more, "fail": world.fail, "task": SimpleNamespace(**deepcopy(TASK))}
-    exec(HELPERS, names)
+    exec(f"{HELPERS}\n{helpers}", names)
     run(earlier, "<earlier>", names)
-    found = reported(plan, earlier, world.state)
+    found = reported(plan, earlier, world.state, helpers)
     world.fuel = FUEL
     run(plan, "<plan>", names)
     return found & world.succeeded
@@ -202,6 +202,7 @@ def test_no_reported_call_of_many_generated_plans_succeeds(number: int) -> None:
 
 @pytest.mark.parametrize(("name", "cells"), [*sections(HERE / "tables" / "dry_sound.txt")])
 def test_no_reported_call_of_a_plan_succeeds(name: str, cells: str) -> None:
-    earlier, _, plan = cells.partition("# then\n")
+    before, _, plan = cells.partition("# then\n")
+    helpers, _, earlier = before.rpartition("# helpers\n")
     for seed in range(20):
-        assert not wrongly_reported(earlier, plan, seed)
+        assert not wrongly_reported(earlier, plan, seed, helpers)
