@@ -65,21 +65,23 @@ class Metered(MemoryJournal):
 
 
 class Slow:
-    """A model that answers after some time. It counts its calls."""
+    """A model that answers once some calls have been under way together for a moment. It counts its calls."""
 
     name = "slow"
 
-    def __init__(self) -> None:
+    def __init__(self, together: int = 2) -> None:
         self.calls = self.at_once = self.most_at_once = 0
+        self._together = together
         self._released, self._lock = threading.Event(), threading.Lock()
-        threading.Timer(0.2, self._released.set).start()
 
     def complete(self, messages: object, sampling: Sampling, on_text: OnText | None = None) -> Reply:
         with self._lock:
             self.calls += 1
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
-        self._released.wait(2)
+            if self.at_once == self._together:
+                threading.Timer(0.2, self._released.set).start()
+        self._released.wait(20)
         with self._lock:
             self.at_once -= 1
         return Reply(text="yes", usage=Usage(prompt=3, completion=1))
@@ -92,7 +94,7 @@ def ask(journal: MemoryJournal, model: Model, meter: Meter, number: int = 0) -> 
 
 @pytest.mark.parametrize("calls", [1, 5])
 def test_calls_in_progress_count(limited: MeterOf, calls: int) -> None:
-    meter, model = limited(Budget(calls=calls)), Slow()
+    meter, model = limited(Budget(calls=calls)), Slow(together=calls)
     journal = Metered(meter)
     refused = []
 
