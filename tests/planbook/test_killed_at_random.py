@@ -21,7 +21,7 @@ from tests.toy_script import served_answer
 
 JOBS = 3
 REPLY_SECONDS, ACTION_SECONDS = 0.08, 0.03
-DURABLE = "options=-csynchronous_commit%3Don"
+DURABLE = "-csynchronous_commit=on"
 """Without it, a PostgreSQL server whose backend is killed loses committed events."""
 EXECUTORS = pytest.mark.parametrize("executor", ["threads", "processes"])
 
@@ -112,7 +112,8 @@ def test_a_run_whose_database_is_killed_too_survives(
     assert postgres.process is not None
     monkeypatch.setenv("PGPASSWORD", postgres.password)
     backends = frozenset({"backend"})
-    store = ("--store", f"{postgres.url}?{DURABLE}")
+    monkeypatch.setenv("PGOPTIONS", DURABLE)
+    store = ("--store", postgres.url)
     more: dict[str, Any] = {"more": [postgres.process.pid], "more_kinds": backends, "waits": backends}
     survive(tmp_path, executor, number_of_kills(6), model, undisturbed, *store, **more)
 
