@@ -140,8 +140,8 @@ class Playing(Fields):
     )
     library: str = option(
         SHIPPED_LIBRARY,
-        "The planner's knowledge: shipped, learnt (the default of `test` and `mcp`, if there is one), a building run, "
-        "or a folder.",
+        "The planner's knowledge: shipped (the default), learnt (the default of `test` and `mcp`, if there is one), a "
+        "building run, or a folder.",
         Option("Library", metavar="NAME|FOLDER"),
     )
     rule_tokens: int | None = option(

@@ -111,8 +111,9 @@ def _option(name: str, field: FieldInfo, details: Option, planner: str) -> Calla
         attributes |= {"multiple": True, "metavar": details.metavar}
     else:
         default = planner if name == "planner" and planner else field.default
-        in_help = isinstance(default, int) or (isinstance(default, str) and bool(default))
-        attributes |= {"metavar": details.metavar or _metavar(field), "default": str(default) if in_help else None}
+        stated = "default" in str(field.description)  # the help says it in words
+        shown = str(default) if isinstance(default, int | str) and default != "" and not stated else None
+        attributes |= {"metavar": details.metavar or _metavar(field), "default": shown}
     return click.option(*filter(None, (details.short, details.flag, name)), cls=SettingOption, **attributes)
 
 

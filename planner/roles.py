@@ -233,7 +233,8 @@ def _decode(text: str, start: int) -> tuple[JsonValue, int]:
         is_open = error.msg.startswith("Unterminated string")  # then it holds everything that follows
         is_prose = error.msg.startswith("Expecting ':'") and _FIRST_KEY.fullmatch(text, start, error.pos)
         reason = f"{error.msg.removesuffix(' at')} at {place}"
-        raise _Unreadable(len(text) if is_open else start if is_prose else error.pos, reason) from error
+        after_quote = text.find('"', start) + 1
+        raise _Unreadable(len(text) if is_open else after_quote if is_prose else error.pos, reason) from error
     except RecursionError:
         raise _Unreadable(len(text), "it is nested too deeply") from None
     if faults:

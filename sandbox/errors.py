@@ -7,7 +7,7 @@ SandboxError
 ├── WorkerFailed       the worker's processes cannot be started, or do not behave as they should
 ├── WorkersKilled      the workers of one cell were repeatedly killed from outside
 ├── RebuildDiverged    a repeated cell behaved differently from its first run
-├── SessionBusy        run, grow or rewind was called while a cell of the same session was running or growing
+├── SessionBusy        a session was used while one of its cells was running or growing, or a cell after its end
 └── SandboxClosed      the session or its sandbox is closed
 """
 
@@ -41,7 +41,7 @@ class RebuildDiverged(SandboxError):
 
 
 class SessionBusy(SandboxError):
-    """A session was used from within one of its cells, while a cell was still growing, or by two threads at once."""
+    """A session was used while one of its cells was running or growing, or a growing cell after its end."""
 
 
 class SandboxClosed(SandboxError):

@@ -195,22 +195,24 @@ class DirectEngine(GameEngine):
         return (self.state, wording.object_text(self.scene, self.state, thing)) if thing == self.state.holding else None
 
     def _heat(self, thing: str, machine: str) -> Outcome:
-        return self._treat("heat", thing, machine, hot=self.state.hot | {thing}, cool=self.state.cool - {thing})
+        treated = self.state._replace(hot=self.state.hot | {thing}, cool=self.state.cool - {thing})
+        return self._treat("heat", thing, machine, treated)
 
     def _cool(self, thing: str, machine: str) -> Outcome:
-        return self._treat("cool", thing, machine, hot=self.state.hot - {thing}, cool=self.state.cool | {thing})
+        treated = self.state._replace(hot=self.state.hot - {thing}, cool=self.state.cool | {thing})
+        return self._treat("cool", thing, machine, treated)
 
     def _clean(self, thing: str, machine: str) -> Outcome:
-        return self._treat("clean", thing, machine, clean=self.state.clean | {thing})
+        return self._treat("clean", thing, machine, self.state._replace(clean=self.state.clean | {thing}))
 
-    def _treat(self, verb: str, thing: str, machine: str, **change: frozenset[str]) -> Outcome:
+    def _treat(self, verb: str, thing: str, machine: str, treated: GameState) -> Outcome:
         scene = self.scene
         able = self.state.holding == thing and thing in scene.has(ABLE[verb])
         works = scene.kinds.get(machine) in self.dialect.machines[verb] and self._is_here(machine)
         if not able or not works:
             return None
         text = f"You {verb} the {scene.names[thing]} using the {scene.names[machine]}."
-        return self.state._replace(**change), text  # type: ignore[arg-type]
+        return treated, text
 
 
 _ACTIONS: dict[str, Callable[..., Outcome]] = {

@@ -162,10 +162,12 @@ def _open_writer(path: Path) -> sqlite3.Connection:
 def _open_engine(path: Path, *, to_write: bool) -> Engine:
     """Return an engine for the file; one that only reads works even in a folder without write permission.
 
-    There SQLite can read the file only if it is ``immutable``. It then ignores the log of a process that plays the run.
+    There SQLite can read the file only if it is ``immutable``. It then ignores the log, so this is only for files whose
+    log is empty or missing.
     """
     mode = "rwc" if to_write else "ro"
-    logged = all(path.with_name(f"{path.name}{end}").exists() for end in ("-wal", "-shm"))
+    log, index = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
+    logged = index.exists() or (log.exists() and log.stat().st_size > 0)
     fixed = "" if to_write or logged or os.access(path.parent, os.W_OK) else "&immutable=1"
     url = f"sqlite:///file:{quote(str(path))}?mode={mode}{fixed}&uri=true"
     return create_engine(url, connect_args={"timeout": 30, "check_same_thread": False}, max_overflow=-1)

@@ -130,7 +130,7 @@ class RunControl:
 
     @property
     def problem(self) -> str:
-        """The reason why the run could not be continued; else empty."""
+        """The reason why the resumed run did not go on; else empty."""
         return self._resumed.problem if self._resumed is not None and self.state == "stopped" else ""
 
     def ask(self, what: Request) -> None:

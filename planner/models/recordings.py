@@ -173,7 +173,7 @@ def append(path: Path, header: Header, entry: RecordedReply) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise ModelRefused(f"the recording {path} cannot be written: {error.strerror}. Make it writable") from error
+        raise ModelRefused(f"the recording {path} cannot be written: {error.strerror}. Solve this problem") from error
 
 
 def _repair(file: IO[bytes]) -> int:

@@ -119,6 +119,8 @@ class Prices(Record):
 
     def price(self, model: str) -> Price | None:
         """Return the price of a model, or of the model of which it is a dated version; None if unknown."""
+        if model in self.models:
+            return self.models[model]
         name, prices = _VENDOR.sub("", model), {_VENDOR.sub("", known): price for known, price in self.models.items()}
         known = [known for known in prices if name == known or _is_version(name, known)]
         return prices[max(known, key=len)] if known else None

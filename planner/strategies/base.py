@@ -130,12 +130,16 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
 def _fault_of(error: Exception | SystemExit, strategy: Strategy, environment: Environment) -> str:
     """Return the message for an error, which is the environment's if it was raised in one of its methods."""
     trace = error.__traceback__
-    while trace and trace.tb_frame.f_locals.get("self") is not environment:
+    while trace and not _is_method_of(environment, trace.tb_frame.f_locals):
         trace = trace.tb_next
     if trace:
         return environment_fault(error.with_traceback(trace))
     place = _place_of(error, strategy)
     return f"the planner raised {type(error).__name__}: {error}{place and f' ({place})'}"
+
+
+def _is_method_of(environment: Environment, variables: Mapping[str, Any]) -> bool:
+    return variables.get("self") is environment or variables.get("cls") is type(environment)
 
 
 def _place_of(error: BaseException, strategy: Strategy) -> str:

@@ -10,7 +10,7 @@ of the language each. ``values`` defines the values, ``effects`` finds facts abo
 """
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -99,7 +99,7 @@ def follow(
             for tree in helper_trees:
                 walk.body(tree.body)
             if earlier_trees:
-                _assume_ran(walk, helper_trees, earlier_trees)
+                _assume_ran(walk, helper_trees, earlier_trees, values.keys())
                 used = set().union(*map(effects.names_in, (*helper_trees, *earlier_trees)))
                 _bind_values(walk, {name: value for name, value in values.items() if name not in used})
             walk.body(walk.plan.body)
@@ -115,10 +115,10 @@ def _bind_values(walk: DryWalk, values: Mapping[str, object]) -> None:
         walk.assign(name, known if isinstance(value, Mapping) else walk.from_python(value), MODULE)
 
 
-def _assume_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module]) -> None:
+def _assume_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module], values: Set[str]) -> None:
     """Assume that any part of earlier cells ran. If these keep functions, every name of theirs may act.
 
-    Where the helpers may keep some, the walk is blind.
+    Where helpers, attributes or the plan's values may keep some, the walk is blind.
     """
     known = walk.state.knowledge
     walk.havoc(trees)
@@ -127,13 +127,13 @@ def _assume_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module
     if keeps:
         for name in effects.bound_names(trees):
             walk.assign(name, HostRef(name), MODULE)
-    plain = ast.FunctionDef | ast.Import | ast.ImportFrom
-    kept = [effects.names_in(node) for tree in helpers for node in tree.body if not isinstance(node, plain)]
+    kept = [effects.names_in(node) for tree in helpers for node in tree.body if not effects.is_constant(node)]
     walk.blind = (
         walk.blind
         or any(isinstance(node, ast.ClassDef) for tree in trees for node in ast.walk(tree))
         or any(names & walk.acting or (names and keeps) for names in kept)
         or bool(effects.rebound_names(helpers))
+        or (keeps and any(effects.names_in(tree) & values or effects.sets_attributes(tree) for tree in trees))
     )
 
 

@@ -184,7 +184,7 @@ class Calls(Expressions):
 
     def _call_builtin(self, node: ast.Call, name: str, arguments: CallArguments) -> Value:
         args, named = arguments.args, arguments.named
-        if name in ("print", "isinstance", "repr", "type"):
+        if name in ("print", "isinstance", "repr") or (name == "type" and len(args) == 1):
             return UNKNOWN
         if name in _ROWS and id(node) in self.consumed_now and not node.keywords and arguments.whole:
             return Rows(name, tuple(args))

@@ -41,6 +41,19 @@ def rebound_names(nodes: Iterable[ast.AST]) -> set[str]:
     return names
 
 
+def is_constant(node: ast.stmt) -> bool:
+    """Return whether a statement defines only constants, modules or a function, and nothing that may change later."""
+    if isinstance(node, ast.FunctionDef):
+        defaults = [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
+        return all(isinstance(default, ast.Constant) for default in defaults)
+    return isinstance(node, ast.Import | ast.ImportFrom) or isinstance(getattr(node, "value", None), ast.Constant)
+
+
+def sets_attributes(tree: ast.AST) -> bool:
+    """Return whether the code sets or deletes an attribute."""
+    return any(isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) for node in ast.walk(tree))
+
+
 def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     """Return the names of all parameters."""
     args = node.args

@@ -50,6 +50,8 @@ class DryWalk(Loops):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.bind(node.target, self.value(node.value))
+        else:
+            self.visit_parts(node.target)
         self._annotate([node.annotation])
 
     def _annotate(self, annotations: list[ast.expr]) -> None:
@@ -184,8 +186,8 @@ class DryWalk(Loops):
     def visit_Try(self, node: ast.Try) -> None:
         """Follow a try. A handler may run after any statement of the body, so from there on nothing stays known.
 
-        Nor does it after a ``finally``, or from the start if that may run at a return, break or continue. The names
-        that it binds are in ``rebound``.
+        Nor does it after a ``finally``, or from the start if the ``finally`` may run at a return, break or continue.
+        The names that it binds are in ``rebound``.
         """
 
         def caught(handler: ast.ExceptHandler) -> None:

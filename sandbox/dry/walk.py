@@ -125,7 +125,7 @@ def _merge_content(state: WalkState, number: int, first: Content, second: Conten
 MODULE = 0
 """Number of the plan's own frame."""
 MAX_STEPS = 20_000
-"""Maximum number of statements, calls and hundreds of copied items that a walk follows before it gives up."""
+"""Maximum number of steps of a walk: statements, calls, and items that are copied or compared, in bulk."""
 
 
 class NotFollowed(Exception):

@@ -42,7 +42,7 @@ from planbook.sandbox.types import Fault, FaultKind
 
 _LOCK = threading.Lock()
 _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
-_SCOPE = re.compile(r"(?<![^\W\d])(?:def|lambda|class|for)\b")
+_SCOPE = re.compile(r"(?<![^\W\d])(?:def|lambda|class)\b|for\b")
 """The words that every function, class and comprehension contains; ``for`` may follow a digit."""
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
 MAX_FIELDS = 10_000

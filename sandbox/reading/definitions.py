@@ -83,9 +83,9 @@ def extract(code: str, names: Iterable[str]) -> str:
     parts, wanted = _parts(code), set(names)
     if unknown := sorted(wanted - parts.keys()):
         raise LookupError(f"cannot extract from this code: {', '.join(unknown)}")
-    chosen = sorted(
-        (parts[name] for name in _with_needed(wanted, parts)), key=lambda part: (part.kind != "import", part.line)
-    )
+    needed = _with_needed(wanted, parts)
+    chosen = [part for name, part in parts.items() if name in needed]
+    chosen.sort(key=lambda part: (part.kind != "import", part.line))
     texts = [("\n\n" if part.kind == "definition" else "") + part.source for part in chosen]
     return "\n".join(dict.fromkeys(texts)).strip("\n") + "\n" if texts else ""
 

@@ -78,7 +78,7 @@ def _block(lines: list[str], left: int, opening: int, indent: str, fence: str, i
     """
     language = language_of(info)
     closings = _closings(lines, opening, fence, stop_at_opening=language not in PYTHON)
-    for closing in closings:
+    for closing in closings if len(closings) > 1 else ():  # else there is nothing to choose
         code = _dedent(indent, lines[opening + 1 : closing])
         if isinstance(parse_only(code), ast.Module):
             return FencedBlock(language, code, opening, closing, closed=True), left

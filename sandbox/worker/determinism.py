@@ -41,7 +41,7 @@ class LogicalClock:
         return self.microseconds() / MICROSECONDS_PER_SECOND
 
     def sleep(self, seconds: float) -> None:
-        """Ask the host to advance the clock. Raises as ``time.sleep`` does."""
+        """Ask the host to advance the clock. Raises ValueError for a negative or infinite length."""
         length = float(seconds) if isinstance(seconds, float) else operator.index(seconds)
         if not 0 <= length < float("inf"):
             raise ValueError(f"sleep length must be {'non-negative' if length < 0 else 'finite'}")

@@ -61,7 +61,7 @@ def _parent(control: socket.socket) -> int:
 
 
 def _detach() -> None:
-    """Replace the inherited descriptors 0 to 2, silence warnings, and let the kernel reap children."""
+    """Replace the descriptors 0 to 2 and the signals that were inherited, and silence warnings."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)

@@ -246,6 +246,19 @@ def test_a_bug_in_any_method_of_the_environment_is_not_reported_as_the_planners(
     assert "the environment raised ZeroDivisionError: a bug in the world" in ending.message
 
 
+def test_a_bug_of_the_environments_class_is_the_environments(sandbox: Sandbox) -> None:
+    class Typeless(Toy):
+        @classmethod
+        def task_types(cls, options: object = None) -> Any:
+            raise ZeroDivisionError("a bug in the world")
+
+    def strategy(playing: Episode, options: object) -> None:
+        playing.environment.task_types()
+
+    ending = play(episode(sandbox, Typeless()), strategy, Options())
+    assert ending.message.startswith("the environment raised ZeroDivisionError: a bug in the world")
+
+
 def test_a_bug_of_the_environment_that_a_method_meets_is_the_environments(sandbox: Sandbox) -> None:
     def strategy(playing: Episode, options: object) -> None:
         playing.environment.state()

@@ -65,6 +65,10 @@ CODES = {
     ),
     "faults of a long line": ("check", f"x = [{'__a__,' * 15_000}]"),
     "fields of an f-string": ("check", f"f'{'{x}' * 33_000}'"),
+    "comprehensions after digits": (
+        "check",
+        f"x = [{','.join(f'n{number}' for number in range(5_000))}]\n" + "[1jfor b in y]\n" * 3_000,
+    ),
     "part": ("part", "x\n" * 2_400 + "x = 1\n" * 2_400),
     "procedure": ("procedure", "agent.open('a')\n" * 4_900),
     "blanks in a heading": ("steps", f"# [Step {' ' * 90_000}"),

@@ -76,7 +76,7 @@ function drawState({ doing, ended, total, solved, broken, spending, problem, now
   return make("div", {}, make("p", { class: "doing" }, make("b", { class: `word ${doing}` }, doing), " ",
     make("span", {}, `${ended.toLocaleString("en")} of ${counted(total, "episode")} ended, ${solved.toLocaleString("en")} solved`), " ",
     broken > 0 && [make("span", { class: "broken" }, `${broken.toLocaleString("en")} broken`), " "], make("span", {}, spending)),
-  problem && make("p", { class: "problem", role: "alert" }, `The run could not be continued: ${problem}`),
+  problem && make("p", { class: "problem", role: "alert" }, `The run could not go on: ${problem}`),
   lines.length > 0 && make("ul", { class: "happening" }, lines));
 }
 function takeNews(news) {

@@ -1,6 +1,7 @@
 """The store, in a file and in PostgreSQL."""
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -125,6 +126,16 @@ def test_a_reader_without_write_permission_sees_the_events_of_a_process_that_pla
         assert count_as_reader(place) == "1\n"
     (tmp_path / "run.db-wal").touch()
     assert count_as_reader(place) == "1\n", "an empty log without its index, which SQLite could not create"
+
+
+def test_a_reader_without_write_permission_does_not_ignore_a_log(tmp_path: Path) -> None:
+    place, copied = tmp_path / "run.db", tmp_path / "copied"
+    copied.mkdir()
+    with closing(Store(place)) as store:
+        store.put("task/0", "act", 0, {})
+        for name in ("run.db", "run.db-wal"):
+            shutil.copy(tmp_path / name, copied / name)
+    assert "unable to open database file" in count_as_reader(copied / "run.db")
 
 
 def test_a_folder_that_is_moved_while_its_store_is_open_is_reported(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_the_page_says_why_the_run_cannot_be_continued_or_read(reader: Reader, t
         click(reader, "go on")
         reader.wait("return document.querySelector('#state .problem')")
         problem = reader.ask("return document.querySelector('#state .problem').textContent")
-        assert problem.startswith("The run could not be continued: ")
+        assert problem.startswith("The run could not go on: ")
         database.execute("ALTER TABLE event RENAME TO lost")
         reader.wait(f'{STATE}.includes("cannot be used as a run\'s store")')
         database.execute("ALTER TABLE lost RENAME TO event")

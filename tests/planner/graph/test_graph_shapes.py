@@ -126,6 +126,7 @@ def test_any_text_is_an_answer_or_a_value_error(text: str) -> None:
     "reply",
     [
         "```json\nx\n" * 10_000,
+        "[" * 900 + '{"' + "x" * 99_000 + '" b',
         "```" + " " * 100_000,
         "\n".join("`" * length for length in range(3, 440)),
         "{" + ",".join(f'"{key}":0' for key in range(11_000)) + "}",

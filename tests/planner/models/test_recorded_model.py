@@ -188,7 +188,7 @@ def test_an_invalid_line_is_named(tmp_path: Path) -> None:
 def test_a_recording_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     model = RecordedModel(tmp_path / "file" / "a.jsonl", ScriptedModel(echo))
-    with pytest.raises(ModelRefused, match=r"a\.jsonl cannot be written: .*\. Make it writable$"):
+    with pytest.raises(ModelRefused, match=r"a\.jsonl cannot be written: .*\. Solve this problem$"):
         model.complete(say("a"), Sampling())
 
 
