@@ -197,9 +197,10 @@ class Sandbox:
     def _open_worker(self, settings: bytes, memory_mb: int) -> WorkerProcess:
         """Return a worker with an open session. Raises WorkerFailed or SandboxClosed.
 
-        If the zygote and all workers forked ahead were killed, the last attempt uses new ones.
+        If the zygote and all workers forked ahead were killed, later attempts use new ones. A dying zygote may still
+        fork some workers that die with it.
         """
-        for _ in range(READY + 1):
+        for _ in range(2 * READY + 2):
             try:
                 return self._try_open_worker(settings, memory_mb)
             except ChannelClosed:
